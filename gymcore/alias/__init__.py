@@ -35,7 +35,7 @@ ERAS = ("gymnasium==1.4", "gymnasium==0.29", "gym==0.26", "gym==0.21")
 _PATHS = Path(__file__).parent / "paths"
 
 
-def install(era: str = "gymnasium==1.4") -> None:
+def install(era: str = "gymnasium==1.4", *, only: bool = False) -> None:
     """Make `import gymnasium` and `import gym` import gymcore, in this process and its children.
 
     Call it before the program imports either package. The packages need not be installed.
@@ -43,6 +43,8 @@ def install(era: str = "gymnasium==1.4") -> None:
     Args:
         era: One of `ERAS`, the version that one of the packages stands for. The other stands for
             `gymnasium==1.4` or `gym==0.26`.
+        only: Whether to leave out the other package, so that importing it fails if it is not
+            installed. Libraries that compare the two, such as TorchRL, then see one.
 
     Raises:
         InvalidArgument: If `era` is not in `ERAS`.
@@ -56,7 +58,8 @@ def install(era: str = "gymnasium==1.4") -> None:
     """
     if era not in ERAS:
         raise error.InvalidArgument(f"era: expected one of {', '.join(ERAS)}, got {era!r}")
-    chosen = {"gymnasium": "gymnasium==1.4", "gym": "gym==0.26", era.partition("==")[0]: era}
+    others = {} if only else {"gymnasium": "gymnasium==1.4", "gym": "gym==0.26"}
+    chosen = {**others, era.partition("==")[0]: era}
     folders = [str(_PATHS / name) for name in chosen.values()]
     for package, folder in zip(chosen, folders, strict=True):
         module = sys.modules.get(package)

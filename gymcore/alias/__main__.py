@@ -24,6 +24,9 @@ def main() -> None:
         default=ERAS[0],
         help="the version that the program was written for (default: %(default)s)",
     )
+    parser.add_argument(
+        "--only", action="store_true", help="do not stand for the other package, gym or gymnasium"
+    )
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("-m", dest="is_module", action="store_true", help="PROGRAM is a module")
     kinds.add_argument("-c", dest="is_code", action="store_true", help="PROGRAM is Python code")
@@ -43,7 +46,7 @@ def main() -> None:
     if not arguments.is_module and not getattr(sys.flags, "safe_path", False):
         # Replaces the current directory, which `-m` has put there.
         sys.path[0] = os.path.dirname(os.path.realpath(program)) if is_path else ""
-    install(arguments.era)
+    install(arguments.era, only=arguments.only)
     if arguments.is_module:
         runpy.run_module(program, run_name="__main__", alter_sys=True)
     elif is_path and (os.path.isfile(program) or os.path.isdir(program)):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from gymcore.base.arguments import check_options, invalid_action
 from gymcore.core import ActType, Info, Options, without_mode
 from gymcore.native.kernel_spaces import check_spaces
 from gymcore.native.lane_generator import lane_generator, stream_state
-from gymcore.native.parameters import Derived, Parameter, write_parameter
+from gymcore.native.parameters import Derived, Parameter, batch_of, write_parameter
 from gymcore.native.python_step import PythonStepBatch
 from gymcore.native.state import (
     checked_lanes,
@@ -51,7 +51,9 @@ _LARGEST_BOUND = sys.float_info.max / 2
 _METHODS = (property, FunctionType, staticmethod, classmethod)
 
 # Attributes of an environment that the lanes of a batch do not share with it.
-_NOT_SHARED = ("_batch", "_generator", "_np_random_seed", "_renderer", "render_mode", "spec")
+_NOT_SHARED = (
+    *("_batch", "_generator", "_np_random_seed", "_renderer", "_drawing", "render_mode", "spec"),
+)
 
 
 class NativeEnvMeta(ABCMeta):  # not `type`, so that a class may have an `ABC` among its bases
@@ -89,22 +91,19 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
     # Attributes of a lane other than parameters that may be set.
     settable: ClassVar[tuple[str, ...]] = ()
     derived: ClassVar[frozenset[str]] = frozenset()
-    # Methods and properties, in addition to the bases' ones, that compiled code replaces. An
-    # override would have no effect and is an error, except for `observation_method`.
+    # Methods and properties, in addition to the bases' ones, that compiled code replaces. A class
+    # that overrides one steps in Python.
     compiled_methods: ClassVar[frozenset[str]] = frozenset()
-    # The compiled methods that `step_in_python` calls: a class that overrides one steps in Python.
-    python_methods: ClassVar[frozenset[str]] = frozenset()
     batch_type: ClassVar[type[Batch]] = Batch
     # The overrides for which the class steps in Python.
     in_python: ClassVar[tuple[str, ...]] = ()
-    instead: ClassVar[str] = "change what super().step() returns"
     observation_method: ClassVar[str | None] = None
-    # Overrides that observe in Python after a reset and after a step, or that reject the step.
+    # Overrides that observe in Python after a reset and after a step.
     _observe: ClassVar[Callable[[Any], Any] | None] = None
     _observe_step: ClassVar[Callable[[Any], Any] | None] = None
 
     # Attributes that are left out of copies and pickles, and are created again.
-    _not_pickled: ClassVar[tuple[str, ...]] = ("_batch", "_generator", "_renderer")
+    _not_pickled: ClassVar[tuple[str, ...]] = ("_batch", "_generator", "_renderer", "_drawing")
 
     # An object that represents a lane of a vector environment shares the environment's batch.
     _lane: int = 0
@@ -137,43 +136,30 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
         Environments of your own classes are checked at their first reset, after the constructor has
         run. A vector environment checks the one from which it takes its spaces when it is made.
         """
+        spec = batch_of(self).spec
         for parameter in self.parameters.values():
-            parameter.rows(self._batch.spec)
+            parameter.rows(spec)
         if _is_built_in(type(self).step) and self._observe is None:
             check_spaces(self)
         self.fits_kernel = True
 
     @classmethod
     def _find_overrides(cls) -> None:
-        """Apply a subclass's overrides; raise for ignored ones, now or at a compiled step."""
+        """Apply a subclass's overrides."""
         compiled = (vars(base).get("compiled_methods", ()) for base in cls.__mro__)
-        ignored = [
+        cls.in_python = tuple(
             name
             for name in sorted(set().union(*compiled))
             if (override := cls._override(name)) is not None
             # A plain value is the default of a parameter.
             and (name not in cls.parameters or isinstance(override, _METHODS))
-        ]
-        cls.in_python = tuple(name for name in ignored if name in cls.python_methods)
+        )
         if cls.in_python:
             cls.batch_type = PythonStepBatch
-        ignored = [name for name in ignored if name not in cls.in_python]
-        if ignored:
-            refusal = error.Error(
-                f"{cls.__name__}.{ignored[0]}: the compiled step never calls it; {cls.instead}, or "
-                "write a step() that does not call this one"
-            )
             if _is_built_in(cls.step):
-                raise refusal
-
-            def refuse(self: object) -> NoReturn:
-                raise refusal
-
-            cls._observe_step = refuse
-        elif cls.observation_method and (observe := cls._override(cls.observation_method)):
+                warn_of_python(cls, cls.in_python[0])
+        if cls.observation_method and (observe := cls._override(cls.observation_method)):
             cls._observe = cls._observe_step = observe
-        if cls.in_python and _is_built_in(cls.step):
-            warn_of_python(cls, cls.in_python[0])
 
     @classmethod
     def _override(cls, name: str) -> Any:
@@ -232,7 +218,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
             batch.env = weakref.ref(self)
 
     def step_in_python(self, action: Any) -> tuple[float, bool, Info]:
-        """Step through the methods in `python_methods`; return reward, `terminated` and infos."""
+        """Step through the methods in `compiled_methods`; return reward, `terminated` and infos."""
         raise NotImplementedError(f"{type(self).__name__} has no step_in_python(action)")
 
     @classmethod
@@ -338,7 +324,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
             self._ensure_seeded()
 
     def _seed(self, seed: int) -> None:
-        self._batch.seed(seed, 0, 1)
+        batch_of(self).seed(seed, 0, 1)
         self._np_random_seed = seed
         self._generator = lane_generator(self._batch, 0)
         # The lane's memory holds the stream only, not the seed sequence.

@@ -27,6 +27,16 @@ class Lane(Protocol):
     _batch: Batch
     _lane: int
 
+    def _own_batch(self) -> Batch: ...
+
+
+def batch_of(env: Lane) -> Batch:
+    """Return the batch; create it if a subclass's constructor has not called `NativeEnv`'s."""
+    batch: Batch | None = env.__dict__.get("_batch")
+    if batch is None:
+        env._batch = batch = env._own_batch()
+    return batch
+
 
 def as_float(value: Number) -> float:
     """Return any number as a float; infinity for one that is too large."""
@@ -142,13 +152,14 @@ class Parameter:
                 return self.default
             defaults = list(owner.kernel_spec()["parameters"].values())
             return self.decode([defaults[row] for row in self.rows(owner.kernel_spec())])
-        values = env._batch.get_parameters()
+        batch = batch_of(env)
+        values = batch.get_parameters()
         column = 0 if values.shape[1] == 1 else env._lane
-        return self.decode(values[self.rows(env._batch.spec), column].tolist())
+        return self.decode(values[self.rows(batch.spec), column].tolist())
 
     def __set__(self, env: Lane, value: object) -> None:
         """Write the lane's value."""
-        write_parameter(env._batch, self, [value], [env._lane])
+        write_parameter(batch_of(env), self, [value], [env._lane])
 
 
 def flag() -> Parameter:

@@ -6,8 +6,8 @@ so rendering works on a machine without a screen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import ModuleType
+from collections.abc import Callable, Mapping
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -161,6 +161,20 @@ class Renderer:
         self._window = self._surface = self._clock = None
 
 
+def _drawing_object(name: str, of_renderer: str) -> property:
+    """Return a property for a pygame object of the window, which a subclass may replace."""
+
+    def read(env: DrawnEnv) -> Any:
+        if name in env._drawing:
+            return env._drawing[name]
+        return getattr(env._renderer, of_renderer, None)
+
+    def write(env: DrawnEnv, value: object) -> None:
+        env._drawing = {**env._drawing, name: value}
+
+    return property(read, write, doc=f"The pygame {of_renderer} of the window; None without one.")
+
+
 class DrawnEnv(Env[ObsType, ActType]):
     """Base class of environments that are drawn with pygame.
 
@@ -173,17 +187,11 @@ class DrawnEnv(Env[ObsType, ActType]):
     isopen: bool = True
     _renderer: Renderer | None = None
 
-    @property
-    def screen(self) -> pygame.Surface | None:
-        """The `pygame.Surface` of the window; None if there is no window."""
-        return None if self._renderer is None else self._renderer.surface
-
-    surf = screen
-
-    @property
-    def clock(self) -> pygame.time.Clock | None:
-        """The `pygame.time.Clock` of the window; None if there is no window."""
-        return None if self._renderer is None else self._renderer.clock
+    # The values that a `render` of a subclass has set, as in Gymnasium.
+    _drawing: Mapping[str, Any] = MappingProxyType({})
+    screen = _drawing_object("screen", "surface")
+    surf = _drawing_object("surf", "surface")
+    clock = _drawing_object("clock", "clock")
 
     def _has_render_mode(self) -> bool:
         """Return whether there is a render mode; warn if there is none."""
@@ -212,6 +220,9 @@ class DrawnEnv(Env[ObsType, ActType]):
     def close(self) -> None:
         """Close the window, if there is one. The environment can still be reset and stepped."""
         self.isopen = False
+        if self._drawing.get("screen") is not None:  # opened by a subclass
+            load_pygame().display.quit()
+        self._drawing = MappingProxyType({})
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 from types import ModuleType
 
 import numpy as np
@@ -503,3 +504,20 @@ def test_install(monkeypatch: pytest.MonkeyPatch) -> None:
         gymcore.alias.install("gymnasium==0.29")
         assert [Path(path).name for path in sys.path] == ["gymnasium==0.29", "gym==0.26", "first"]
         assert os.environ["PYTHONPATH"] == os.pathsep.join([*sys.path[:2], "other"])
+    monkeypatch.setattr(sys, "path", ["first"])
+    gymcore.alias.install("gym==0.21", only=True)
+    assert [Path(path).name for path in sys.path] == ["gym==0.21", "first"]
+
+
+def test_only_one_package(tmp_path: Path) -> None:
+    """Libraries that compare the classes of the two packages then see one."""
+    text = """
+        import gymnasium
+        try:
+            import gym
+            print(str(gym.__file__).startswith(gymnasium.__file__.rpartition("gymnasium==")[0]))
+        except ImportError:
+            print(False)
+    """
+    for options, shared in (((), "True"), (("--only",), "False")):
+        assert lines(tmp_path, dedent(text), options=options) == [shared]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from types import FunctionType
 from typing import Any
 
@@ -15,7 +16,6 @@ from gymcore.native.vector_env import NativeVectorEnv
 from tests.testing_env import assert_same
 
 OBSERVERS = {"Pendulum-v1": "_get_obs", "Acrobot-v1": "_get_ob", "Blackjack-v1": "_get_obs"}
-REFUSED = {"CarRacing-v3": ("_render_road", np.zeros(3, np.float32))}
 
 
 def subclass(gym: Any, env_id: str, **members: Any) -> type:
@@ -40,20 +40,6 @@ def test_a_subclass_may_observe(env_id: str) -> None:
         assert ours[-1] == 7.0
         assert_same(ours.shape, theirs.shape)
         np.testing.assert_allclose(ours, theirs, rtol=1e-5)
-
-
-@pytest.mark.parametrize("env_id", list(REFUSED))
-def test_what_compiled_steps_never_call_is_refused(env_id: str) -> None:
-    name, action = REFUSED[env_id]
-    with pytest.raises(error.Error, match=rf"Mine\.{name}: the compiled step never calls it"):
-        subclass(gymcore, env_id, **{name: lambda self: None})
-
-    def step(self: Any, action: Any) -> Any:
-        return 0, 0.0, False, False, {}
-
-    env = subclass(gymcore, env_id, **{name: lambda self: None, "step": step})()
-    env.reset(seed=1)
-    assert env.step(action)[0] == 0
 
 
 # Gymnasium's classes read it when they are made, as ours do.
@@ -126,18 +112,47 @@ def test_whatever_gymnasium_calls_is_called_or_refused(env_id: str) -> None:
 
 
 def test_overrides_of_other_kinds() -> None:
-    base = type(gymcore.make("CarRacing-v3").unwrapped)
-
-    class Mixin:
-        _render_road = property(lambda self: None)
-
-    with pytest.raises(error.Error, match=r"Mine\._render_road: the compiled step never calls"):
-        type("Mine", (Mixin, base), {})
-    for override in (True, staticmethod(lambda: True)):
-        with pytest.raises(error.Error, match="never calls it"):
-            type("Mine", (base,), {"_render_road": override, "_create_track": override})
     base = type(gymcore.make("Ant-v5").unwrapped)
     type("Mine", (base,), {"healthy_reward": 2.0})  # fixes the weight
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "Acrobot-v1"])
+def test_a_constructor_need_not_call_that_of_the_class(env_id: str) -> None:
+    plain: Any = gymcore.make(env_id).unwrapped
+
+    def init(self: Any) -> None:
+        if hasattr(plain, "gravity"):
+            self.gravity = plain.gravity
+        self.observation_space, self.action_space = plain.observation_space, plain.action_space
+        self.screen = self.surf = self.clock = self.state = None
+
+    env = subclass(gymcore, env_id, __init__=init)()
+    np.testing.assert_array_equal(env.reset(seed=1)[0], plain.reset(seed=1)[0])
+    action = plain.action_space.sample()
+    np.testing.assert_array_equal(env.step(action)[0], plain.step(action)[0])
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "Acrobot-v1", "LunarLander-v3", "CarRacing-v3"])
+def test_a_render_with_its_own_surfaces(env_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pygame = pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+
+    def render(self: Any) -> Any:
+        if self.screen is None:
+            self.screen = pygame.display.set_mode((40, 30))
+            self.clock = pygame.time.Clock()
+        self.surf = pygame.Surface((40, 30))
+        self.surf.fill((1, 2, 3))
+        self.screen.blit(self.surf, (0, 0))
+        return self.screen.get_at((5, 5))[:3]
+
+    env = subclass(gymcore, env_id, render=render)(render_mode="rgb_array")
+    env.reset(seed=1)
+    assert env.render() == (1, 2, 3)
+    copied = copy.deepcopy(env)
+    assert copied.screen is None and copied.clock is None
+    env.close()
+    assert env.screen is None and not pygame.display.get_init()
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
     lanes = walker.Walkers
     numpy_scalars, float32_numbers = True, ("reward",)
     compiled_methods = frozenset({"_destroy", "_generate_clouds", "_generate_terrain"})
-    python_methods, python_class = compiled_methods, bipedal_walker_python.BipedalWalker
+    python_class = bipedal_walker_python.BipedalWalker
     hardcore, fresh_worlds = flag(), flag()
     game_over, scroll = EpisodeField(bool), EpisodeField(float)
     terrain_x = GROUND_X
@@ -117,8 +117,6 @@ class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
             observation, reward, terminated = self._batch.step_single_numbers(action)
         except error.InvalidAction:
             raise invalid_action(action, "four numbers, none of them NaN") from None
-        if self._observe_step is not None:
-            self._observe_step()  # raises
         if terminated and reward == -100.0:
             reward = -100  # an int, as in Gymnasium
         if self.render_mode == "human":

@@ -268,7 +268,7 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes, and the episode as its moves; worlds and windows are left out."""
-        excluded = {"_renderer", "_start", "_moves", *self._not_pickled}
+        excluded = {"_renderer", "_drawing", "_start", "_moves", *self._not_pickled}
         attributes = {name: value for name, value in vars(self).items() if name not in excluded}
         if self._start is not None:
             attributes["_saved"] = self._episode()

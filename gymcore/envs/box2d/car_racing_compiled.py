@@ -34,7 +34,7 @@ from gymcore.envs.box2d.car_racing_python import (
     racing_spaces,
     random_colors,
 )
-from gymcore.envs.box2d.car_racing_rendering import score_text
+from gymcore.envs.box2d.car_racing_rendering import STATE_H, STATE_W, paint, scaled, score_text
 from gymcore.envs.box2d.compiled_env import BodyOf, CompiledBox2DEnv, EpisodeField
 from gymcore.native.parameters import Parameter
 from gymcore.native.vector_env import NativeVectorEnv
@@ -204,7 +204,6 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
             "_init_colors", "_reinit_colors", "_render", "_render_indicators", "_render_road",
         }
     )  # fmt: skip
-    python_methods = frozenset({"_create_track", "_destroy", "_init_colors", "_reinit_colors"})
     python_class = car_racing_python.CarRacing
     lanes = racing.Cars
     arguments: ClassVar[tuple[str, ...]] = ("continuous", "domain_randomize", "verbose")
@@ -329,8 +328,6 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
             observation, reward, terminated = step(action)
         except error.InvalidAction:
             raise invalid_action(action, f"an element of {self.action_space}") from None
-        if self._observe_step is not None:
-            self._observe_step()  # raises
         if self.render_mode == "human":
             self.render()
         if not terminated:
@@ -380,7 +377,10 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
     @property  # type: ignore[misc]
     def state(self) -> npt.NDArray[np.uint8] | None:
         """The last observation, drawn again; None before the first reset."""
-        return self._observe_score(float(self._episode["shown_reward"])) if self._bodies else None
+        if not self._bodies:
+            return None
+        score = float(self._episode["shown_reward"])
+        return scaled(paint(self, score, marks=False), (STATE_W, STATE_H))
 
     @property
     def road_color(self) -> Channels:

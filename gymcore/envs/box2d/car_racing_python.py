@@ -6,7 +6,7 @@ It equals the compiled one bit for bit, which shares its constants, spaces and d
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from gymcore.envs.box2d.box2d_env import (
     World,
     draw_of,
 )
-from gymcore.envs.box2d.car_dynamics import Car
+from gymcore.envs.box2d.car_dynamics import Car, View
 from gymcore.envs.box2d.car_racing_rendering import (
     GRASS_DIM,
     PLAYFIELD,
@@ -35,6 +35,11 @@ from gymcore.envs.box2d.car_racing_rendering import (
     WINDOW_H,
     WINDOW_W,
     ZOOM,
+    as_color,
+    colored_polygons,
+    draw_dashboard,
+    draw_scenery,
+    fill,
     paint,
     scaled,
 )
@@ -141,20 +146,53 @@ class RacingDeclarations:
         if randomize:
             self._use_colors(random_colors(self.np_random))
 
-    def _observe_score(self: Any, score: float) -> npt.NDArray[np.uint8]:
-        """Draw an observation with a score."""
-        return scaled(paint(self, score, marks=False), (STATE_W, STATE_H))
-
     def _draw(self: Any, surface: pygame.Surface) -> None:
         surface.blit(paint(self, self.reward, marks=True), (0, 0))
 
     def _render_frame(self: Any, render_mode: str, state: object) -> Any:
         """Return a frame [400, 600, 3], or the observation; or show a window."""
-        if self.render_mode == "state_pixels":
-            return self._observe_score(self.reward)
-        if render_mode == "rgb_array":
-            return scaled(paint(self, self.reward, marks=True), (VIDEO_W, VIDEO_H))
-        return self._render_with(draw_of, render_mode, self)
+        return self._render("state_pixels" if self.render_mode == "state_pixels" else render_mode)
+
+    # What Gymnasium's environment calls to draw: a subclass may override it.
+
+    def _render(self: Any, mode: str) -> Any:
+        """Return the frame or the observation, for "rgb_array" or "state_pixels"; show "human"."""
+        if mode == "human":
+            return self._render_with(draw_of, mode, self)
+        size = (STATE_W, STATE_H) if mode == "state_pixels" else (VIDEO_W, VIDEO_H)
+        return self._create_image_array(paint(self, self.reward, mode == "rgb_array"), size)
+
+    def _render_road(self: Any, zoom: float, translation: Point, angle: float) -> None:
+        """Draw the field and the road into `surf`."""
+        if type(self)._draw_colored_polygon is RacingDeclarations._draw_colored_polygon:
+            draw_scenery(self.surf, self, View(zoom, translation, angle))
+            return
+        place = zoom, translation, angle
+        for polygon, color, options in colored_polygons(self):
+            self._draw_colored_polygon(self.surf, polygon, color, *place, **options)
+
+    def _render_indicators(self: Any, W: int, H: int) -> None:
+        """Draw the instruments into `surf`, whose width and height are `W` and `H`."""
+        draw_dashboard(self.surf, self.car)
+
+    def _draw_colored_polygon(
+        self: Any,
+        surface: pygame.Surface,
+        poly: Sequence[Point],
+        color: Iterable[float],
+        zoom: float,
+        translation: Point,
+        angle: float,
+        clip: bool = True,
+    ) -> None:
+        """Draw a polygon of the world."""
+        fill(surface, View(zoom, translation, angle), poly, as_color(color))
+
+    def _create_image_array(
+        self: Any, screen: pygame.Surface, size: tuple[int, int]
+    ) -> npt.NDArray[np.uint8]:
+        """Return an image as an array, rescaled to (width, height)."""
+        return scaled(screen, size)
 
 
 class CarRacing(RacingDeclarations, Box2DEnv[Any]):
@@ -217,6 +255,13 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
     def _use_colors(self, colors: tuple[Channels, ...]) -> None:
         self.road_color, self.bg_color, self.grass_color = colors
 
+    def _draw_observation(self) -> npt.NDArray[np.uint8]:
+        """Draw an observation, with the score before the cost of the last step."""
+        score, self.reward = self.reward, self._score_seen
+        self.state = observation = self._render("state_pixels")
+        self.reward = score
+        return observation
+
     # --- episodes ------------------------------------------------------------------------------
 
     def reset(
@@ -238,7 +283,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         )
         self._begin(self._start)
         self._moves = []
-        self.state = observation = self._observe_score(self._score_seen)
+        observation = self._draw_observation()
         if self.render_mode == "human":
             self.render()
         return observation, {}
@@ -332,7 +377,7 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
         move = self._as_move(action)
         reward, terminated, info = self._move(move)
         self._moves.append(move)
-        self.state = observation = self._observe_score(self._score_seen)
+        observation = self._draw_observation()
         if self.render_mode == "human":
             self.render()
         return observation, reward, terminated, False, info

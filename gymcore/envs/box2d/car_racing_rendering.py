@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,8 +49,8 @@ GRASS_DIM = PLAYFIELD / 20.0
 
 # The car is in the middle, a quarter of the height above the lower edge.
 _CAR_X, _CAR_Y = WINDOW_W / 2, WINDOW_H / 4
-# Pixels from the car to the farthest corner.
-_REACH = math.hypot(_CAR_X, WINDOW_H - _CAR_Y) + 2.0
+# The corners of the window, and two pixels around them.
+_WINDOW = np.array([(x, y) for x in (-2, WINDOW_W + 2) for y in (-2, WINDOW_H + 2)])
 _BLACK: Color = (0, 0, 0)
 _S, _H = WINDOW_W / 40.0, WINDOW_H / 40.0
 _WHITE: Color = (255, 255, 255)
@@ -73,22 +73,25 @@ def paint(env: Any, score: float, marks: bool) -> pygame.Surface:
     pygame = load_pygame()
     importlib.import_module("pygame.gfxdraw")
     # Pixels are the bytes red, green, blue, unused; upside down, as the world is drawn.
-    pixels = np.empty((WINDOW_H, WINDOW_W), np.uint32)
-    world = pygame.image.frombuffer(pixels, (WINDOW_W, WINDOW_H), "RGBX")
+    pixels = np.zeros((WINDOW_H, WINDOW_W), np.uint32)
+    env.surf = pygame.image.frombuffer(pixels, (WINDOW_W, WINDOW_H), "RGBX")
     view = view_behind(env.car.hull, env.t)
-    draw_scenery(world, env, view)
-    env.car.draw(world, view.zoom, view.translation, -env.car.hull.angle, marks)
-    image = pygame.transform.flip(world, False, True)
-    draw_dashboard(image, env.car, score)
+    place = view.zoom, view.translation, -env.car.hull.angle
+    env._render_road(*place)
+    env.car.draw(env.surf, *place, marks)
+    env.surf = pygame.transform.flip(env.surf, False, True)
+    env._render_indicators(WINDOW_W, WINDOW_H)
+    text = score_text(score)
+    image: pygame.Surface = env.surf
+    image.blit(text, text.get_rect(center=_SCORE_AT))
     return image
 
 
 def scaled(image: pygame.Surface, size: tuple[int, int]) -> NDArray[np.uint8]:
     """Return an image rescaled to (width, height): uint8 [height, width, 3], a new array."""
-    buffer = load_pygame().transform.smoothscale(image, size).get_buffer()
-    width, height = size
-    pixels = np.frombuffer(buffer.raw, np.uint8)
-    return pixels.reshape(height, width, 4)[:, :, :3].copy()
+    pygame = load_pygame()
+    pixels = pygame.surfarray.array3d(pygame.transform.smoothscale(image, size))
+    return np.ascontiguousarray(pixels.swapaxes(0, 1))
 
 
 def view_behind(hull: Body, t: float) -> View:
@@ -104,6 +107,10 @@ def view_behind(hull: Body, t: float) -> View:
     return view
 
 
+_FIELD = [
+    *((PLAYFIELD, PLAYFIELD), (PLAYFIELD, -PLAYFIELD)),
+    *((-PLAYFIELD, -PLAYFIELD), (-PLAYFIELD, PLAYFIELD)),
+]
 _SQUARES = np.array(
     [
         [(x + GRASS_DIM, y), (x, y), (x, y + GRASS_DIM), (x + GRASS_DIM, y + GRASS_DIM)]
@@ -113,17 +120,27 @@ _SQUARES = np.array(
 )
 
 
+def colored_polygons(
+    env: Any,
+) -> Iterator[tuple[Sequence[Point], Iterable[float], dict[str, bool]]]:
+    """Yield corners, color and `clip`, if it is not True, of each polygon that does not move."""
+    yield _FIELD, env.bg_color, {"clip": False}
+    for corners in _SQUARES.tolist():
+        yield corners, env.grass_color, {}
+    for corners, color in env.road_poly:
+        yield corners, as_color(color), {}
+
+
 def draw_scenery(surface: pygame.Surface, env: Any, view: View) -> None:
     """Draw what does not move: the field, its darker squares, the road and its borders."""
-    x, y = env.car.hull.position.tuple
-    edge, field_color = PLAYFIELD, as_color(env.bg_color)
-    if max(abs(x), abs(y)) + _REACH / view.zoom < edge:
+    window = (_WINDOW - view.translation) / view.zoom
+    in_world = window @ [[view.cosine, -view.sine], [view.sine, view.cosine]]
+    field_color = as_color(env.bg_color)
+    if np.abs(in_world).max() < PLAYFIELD:
         surface.fill(field_color)
     else:
         surface.fill(_BLACK)
-        field = np.array([(edge, edge), (edge, -edge), (-edge, -edge), (-edge, edge)])
-        points = view.place(field).astype(np.int64).tolist()
-        _fill(surface, points, field_color)
+        fill(surface, view, _FIELD, field_color)
 
     road = env.road_poly
     colors = [as_color(env.grass_color)] * len(_SQUARES) + [as_color(color) for _, color in road]
@@ -135,6 +152,12 @@ def draw_scenery(surface: pygame.Surface, env: Any, view: View) -> None:
     visible = pixels[is_seen].astype(np.int64).tolist()
     for index, points in zip(np.flatnonzero(is_seen).tolist(), visible, strict=True):
         _fill(surface, points, colors[index])
+
+
+def fill(surface: pygame.Surface, view: View, corners: Iterable[Point], color: Color) -> None:
+    """Draw a polygon of the world."""
+    points = view.place(np.array(list(corners), np.float64)).astype(np.int64).tolist()
+    _fill(surface, points, color)
 
 
 def _fill(surface: pygame.Surface, points: list[tuple[int, int]], color: Color) -> None:
@@ -157,7 +180,7 @@ def score_text(score: float) -> pygame.Surface:
     return render_text(f"{score:04.0f}", _FONT_SIZE, _WHITE, _BLACK, scaled=False)
 
 
-def draw_dashboard(surface: pygame.Surface, car: Car, score: float) -> None:
+def draw_dashboard(surface: pygame.Surface, car: Car) -> None:
     """Draw the instruments into the lowest eighth of an image of 1000 x 800 pixels."""
     polygon = load_pygame().draw.polygon
     polygon(surface, _BLACK, _GROUND)
@@ -175,9 +198,6 @@ def draw_dashboard(surface: pygame.Surface, car: Car, score: float) -> None:
     turning = car.hull.angularVelocity
     if abs(turning) > _MIN_BAR:
         polygon(surface, _TURNING, _horizontal_bar(30, -0.8 * turning))
-
-    text = score_text(score)
-    surface.blit(text, text.get_rect(center=_SCORE_AT))
 
 
 def _vertical_bar(place: int, value: float) -> list[Point]:

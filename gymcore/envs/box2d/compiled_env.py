@@ -73,7 +73,7 @@ STATE_VERSION = 4
 
 
 class _CompiledBox2DEnvMeta(NativeEnvMeta):
-    """Lets a class that overrides one of `python_methods` inherit from `python_class` instead.
+    """Lets a class that overrides one of `compiled_methods` inherit from `python_class` instead.
 
     Only the environment in Python calls these methods, as Gymnasium's does.
     """
@@ -84,7 +84,7 @@ class _CompiledBox2DEnvMeta(NativeEnvMeta):
         compiled: Any = next((base for base in order if "python_class" in vars(base)), cls)
         defined = set().union(*map(vars, order[: order.index(compiled)]))
         overridden = defined & compiled.compiled_methods if compiled is not cls else set()
-        if not overridden or overridden - compiled.python_methods:
+        if not overridden:
             return order
         warn_of_python(cls, min(overridden))
         type.__setattr__(cls, "in_python", tuple(sorted(overridden)))
@@ -94,7 +94,7 @@ class _CompiledBox2DEnvMeta(NativeEnvMeta):
     def __setattr__(cls, name: str, value: Any) -> None:
         """Set an attribute of the class; a method may change the order of inheritance."""
         super().__setattr__(name, value)
-        if name in getattr(cls, "python_methods", ()):  # as cloudpickle does
+        if name in getattr(cls, "compiled_methods", ()):  # as cloudpickle does
             cls.__bases__ = cls.__bases__  # calls mro()
 
 
@@ -108,7 +108,7 @@ class CompiledBox2DEnv(
     """
 
     lanes: ClassVar[type[Worlds]]
-    # The same environment in Python, which calls `python_methods`.
+    # The same environment in Python, which calls `compiled_methods`.
     python_class: ClassVar[type]
     _not_pickled = (*NativeEnv._not_pickled, "_view")
     # The number of builds of the world when its bodies were read, and these bodies.

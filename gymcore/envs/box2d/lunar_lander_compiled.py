@@ -74,7 +74,7 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
     lanes = lander.Landers
     numpy_scalars = True
     compiled_methods = frozenset({"_create_particle", "_clean_particles", "_destroy"})
-    python_methods, python_class = compiled_methods, lunar_lander_python.LunarLander
+    python_class = lunar_lander_python.LunarLander
     arguments: ClassVar[tuple[str, ...]] = ("continuous",)
     gravity, wind_power, turbulence_power = _Number(), _Number(), _Number()
     main_engine_power, side_engine_power = _Number(), _Number()
@@ -159,8 +159,6 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
             except error.InvalidAction:
                 numbers = self._as_numbers(action)
                 observation, reward, terminated = self._batch.step_single_numbers(numbers)
-        if self._observe_step is not None:
-            self._observe_step()  # raises
         if terminated:
             reward = int(reward)  # -100 or 100, in Gymnasium too
         if self.render_mode == "human":

@@ -60,7 +60,7 @@ class AcrobotEnv(NativeDiscreteEnv):
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 15}  # noqa: RUF012
     kernel_module = "gymcore_ext.physics.acrobot"
     observation_method = "_get_ob"
-    compiled_methods = python_methods = frozenset({"_terminal", "_dsdt"})
+    compiled_methods = frozenset({"_terminal", "_dsdt"})
     frame_size = (500, 500)
 
     dt = Parameter(encode=as_positive)

@@ -65,6 +65,11 @@ class CartPoleEnv(NativeDiscreteEnv):
         decode=lambda columns: INTEGRATORS[int(columns[0])],
     )
     sutton_barto_reward = flag()
+    # Gymnasium's name, in copies of its `step`.
+    _sutton_barto_reward = property(
+        lambda env: env.sutton_barto_reward,
+        lambda env, value: setattr(env, "sutton_barto_reward", value),
+    )
     total_mass = Derived(lambda env: env.masspole + env.masscart, "masspole + masscart")
     polemass_length = Derived(lambda env: env.masspole * env.length, "masspole * length")
 

@@ -108,9 +108,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     arguments: ClassVar[tuple[str, ...]] = _RENDERING_ARGUMENTS
     observation_method = "_get_obs"
     compiled_methods = frozenset({"do_simulation", "_step_mujoco_simulation"})
-    python_methods = frozenset({*_PYTHON_QUANTITIES, "get_body_com", *compiled_methods})
     object_bytes = 65_536
-    instead = "override describe(), or what it calls (see the class)"
     # The arguments of `_get_rew`, names of `_REWARD_ARGUMENTS`; None if it is never called.
     reward_arguments: ClassVar[tuple[str, ...] | None] = None
     # Whether compiled code resets and rewards, or methods of a subclass.

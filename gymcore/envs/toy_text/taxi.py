@@ -119,7 +119,7 @@ class TaxiEnv(GridEnv):
 
     metadata = {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012
     first_prob = 1.0
-    compiled_methods = python_methods = frozenset({"action_mask", "decode", "encode"})
+    compiled_methods = frozenset({"action_mask", "decode", "encode"})
     table_methods = frozenset(
         {
             "_build_dry_transitions",

@@ -222,12 +222,50 @@ def smoking(package: Any) -> Any:
     return Mine
 
 
+def drawn(package: Any) -> Any:
+    racing = importlib.import_module(f"{package.__name__}.envs.box2d.car_racing")
+
+    class Mine(racing.CarRacing):  # type: ignore[misc, name-defined]
+        calls = 0
+
+        def _render(self, mode: str) -> Any:
+            self.calls += 1
+            self.shown = self.reward
+            return super()._render(mode)
+
+        def _render_road(self, zoom: float, translation: Any, angle: float) -> None:
+            super()._render_road(zoom * 0.5, translation, angle)
+
+        def _render_indicators(self, W: int, H: int) -> None:
+            super()._render_indicators(W, H)
+            self.surf.fill((9, 8, 7), (0, H - 50, W // 2, 50))
+
+        def _create_image_array(self, screen: Any, size: Any) -> Any:
+            return super()._create_image_array(screen, size)[::-1] // 2
+
+    return Mine
+
+
+def dotted(package: Any) -> Any:
+    class Mine(drawn(package)):  # type: ignore[misc]
+        def _draw_colored_polygon(
+            self, surface: Any, poly: Any, color: Any, *place: Any, clip: bool = True
+        ) -> None:
+            self.calls += 1 + clip
+            color = [int(c) // 2 for c in color]
+            super()._draw_colored_polygon(surface, poly[:3], color, *place, clip=clip)
+
+    return Mine
+
+
 SEEN = {"render_mode": "rgb_array"}
 HOOKS: dict[str, tuple[Any, dict[str, Any]]] = {
     "walker": (hilly, {}),
     "walker hardcore": (hilly, {"hardcore": True}),
     "racing": (turned, {}),
     "racing in random colors": (turned, {"domain_randomize": True}),
+    "racing drawn seen": (drawn, SEEN),
+    "racing in other colors": (dotted, {}),
     "lander": (smoking, {}),
     "lander seen": (smoking, SEEN),
     "lander in wind seen": (smoking, {**SEEN, "continuous": True, "enable_wind": True}),
