@@ -284,13 +284,12 @@ def _comparison(node: ast.Compare) -> ast.expr:
             raise _refuse(node, "comparisons by ==, !=, <, <=, > and >=")
     left, pairs = _checked(node.left), []
     for op, operand in zip(node.ops, node.comparators, strict=True):
-        right, next_left = _checked(operand), ast.Constant(None)
+        right = _checked(operand)
+        name = f"operand at {operand.lineno}:{operand.col_offset}"
         if operand is not node.comparators[-1]:
-            name = f"operand at {operand.lineno}:{operand.col_offset}"
             right = ast.NamedExpr(ast.Name(name, ast.Store()), right)
-            next_left = ast.Name(name, ast.Load())
         pairs.append(_apply(type(op).__name__, left, right))
-        left = next_left
+        left = ast.Name(name, ast.Load())
     return ast.BoolOp(ast.And(), pairs) if len(pairs) > 1 else pairs[0]
 
 
@@ -400,6 +399,6 @@ def _guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 _CALLED = {kind.__name__: function for kind, function in OPERATORS.items()} | FUNCTIONS
 for _module, _members in MODULES.items():
     _CALLED |= {f"{_module}.{name}": value for name, value in _members.items() if callable(value)}
-NAMESPACE = {name: _guarded(name, function) for name, function in _CALLED.items()}
+NAMESPACE: dict[str, Any] = {name: _guarded(name, function) for name, function in _CALLED.items()}
 NAMESPACE |= {"item": _item, "slice": slice, "__builtins__": {}}
 """The functions that a checked expression calls, by name; no expression has names like `Add`."""
