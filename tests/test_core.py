@@ -350,11 +350,11 @@ def test_the_error_says_where_the_attribute_is(name: str, hint: str) -> None:
     assert value in (9.8, 3, 1, 2.0)
 
 
-def test_no_hint_where_there_is_nothing_to_hint_at() -> None:
-    for name in ("nothing", "__nothing__", "__len__"):
-        with pytest.raises(AttributeError) as caught:
-            getattr(layers(gymcore)[0], name)
-        assert str(caught.value) == f"'Wrapper' object has no attribute '{name}'"
+@pytest.mark.parametrize("name", ["nothing", "__nothing__", "__len__"])
+def test_no_hint_where_there_is_nothing_to_hint_at(name: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(layers(gymcore)[0], name)
+    assert str(caught.value) == f"'Wrapper' object has no attribute '{name}'"
 
 
 def test_looking_for_a_hint_runs_no_property() -> None:

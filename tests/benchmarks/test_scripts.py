@@ -78,12 +78,14 @@ def test_versions_machine_and_missing_peers_are_written_down(peers):
         assert f"missing: {name}: {reason}" in ran.stdout
 
 
-def test_a_peer_may_live_in_another_interpreter_but_must_exist(loaded, capsys):
-    for words in ("pufferlib=/no/such/python", "gymcore=" + sys.executable, "nonsense"):
-        with pytest.raises(SystemExit) as ended:
-            loaded.peers.main(["--python", words])
-        assert ended.value.code == 2
-        assert "--python: expected LIBRARY=PATH" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "words", ["pufferlib=/no/such/python", "gymcore=" + sys.executable, "nonsense"]
+)
+def test_a_peer_may_live_in_another_interpreter_but_must_exist(words, loaded, capsys):
+    with pytest.raises(SystemExit) as ended:
+        loaded.peers.main(["--python", words])
+    assert ended.value.code == 2
+    assert "--python: expected LIBRARY=PATH" in capsys.readouterr().err
 
 
 def test_a_library_that_is_missing_in_its_interpreter_fails_no_run(tmp_path):

@@ -83,12 +83,12 @@ WRAPPERS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", WRAPPERS)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the checker
 @pytest.mark.parametrize("era", ERAS)
-def test_wrappers(era: ModuleType, name: str) -> None:
-    for cls, given in CASES:
-        wrapped = getattr(era.wrappers, name)(era.Wrapper(cls()), **WRAPPERS[name])
-        for _ in range(2):
-            wrapped.reset(**given)
-            assert wrapped.unwrapped.level == max(given.values(), default=0)
+@pytest.mark.parametrize(("cls", "given"), CASES)
+def test_wrappers(cls: Any, given: Any, era: ModuleType, name: str) -> None:
+    wrapped = getattr(era.wrappers, name)(era.Wrapper(cls()), **WRAPPERS[name])
+    for _ in range(2):
+        wrapped.reset(**given)
+        assert wrapped.unwrapped.level == max(given.values(), default=0)
 
 
 @pytest.mark.parametrize("cls", [NoOptions, Nothing, OwnKeyword])

@@ -18,11 +18,11 @@ HANDS = ([1, 10], [10, 1], [1, 5], [10, 10, 5], [1, 1], [], [1, 10, 10], [2, 3],
 
 
 @pytest.mark.parametrize("name", ["usable_ace", "sum_hand", "is_bust", "score", "is_natural"])
-def test_hands_of_blackjack(name):
-    for hand in HANDS:
-        one = getattr(blackjack, name)(hand)
-        other = getattr(their_blackjack, name)(hand)
-        assert (type(one), one) == (type(other), other), hand
+@pytest.mark.parametrize("hand", HANDS)
+def test_hands_of_blackjack(hand, name):
+    one = getattr(blackjack, name)(hand)
+    other = getattr(their_blackjack, name)(hand)
+    assert (type(one), one) == (type(other), other), hand
 
 
 def test_cards_of_blackjack():

@@ -238,15 +238,17 @@ def test_render_modes_that_are_no_list() -> None:
     assert env.render_mode == "human"
 
 
-def test_human_rendering_takes_a_single_frame_if_it_can() -> None:
-    for modes in (["rgb_array", "rgb_array_list"], ["rgb_array_list", "rgb_array"]):
-        fill(gymcore)
-        metadata = {"render_modes": modes, "render_fps": 10}
-        gymcore.register("Maze-v0", entry_point=make_env_class(gymcore, metadata=metadata))
-        with pytest.warns(UserWarning, match="The HumanRendering wrapper is being applied"):
-            env = gymcore.make("Maze-v0", render_mode="human")
-        assert env.unwrapped.render_mode == "rgb_array"
-        env.close()
+@pytest.mark.parametrize(
+    "modes", [["rgb_array", "rgb_array_list"], ["rgb_array_list", "rgb_array"]]
+)
+def test_human_rendering_takes_a_single_frame_if_it_can(modes: Any) -> None:
+    fill(gymcore)
+    metadata = {"render_modes": modes, "render_fps": 10}
+    gymcore.register("Maze-v0", entry_point=make_env_class(gymcore, metadata=metadata))
+    with pytest.warns(UserWarning, match="The HumanRendering wrapper is being applied"):
+        env = gymcore.make("Maze-v0", render_mode="human")
+    assert env.unwrapped.render_mode == "rgb_array"
+    env.close()
 
 
 def test_human_rendering_of_an_environment_without_render_mode() -> None:

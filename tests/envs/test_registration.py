@@ -34,9 +34,11 @@ def test_every_gymnasium_name_is_there(name: str) -> None:
                 assert mine.default == parameter.default
 
 
-def test_top_level_names_are_the_same_objects() -> None:
-    for name in ("make", "make_vec", "register", "registry", "spec", "pprint_registry"):
-        assert getattr(gymcore, name) is getattr(registration, name)
+@pytest.mark.parametrize(
+    "name", ["make", "make_vec", "register", "registry", "spec", "pprint_registry"]
+)
+def test_top_level_names_are_the_same_objects(name: str) -> None:
+    assert getattr(gymcore, name) is getattr(registration, name)
 
 
 # register

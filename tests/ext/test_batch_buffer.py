@@ -297,10 +297,12 @@ def test_batches_with_parts_missing(batch):
         rows.write(0, batch)
 
 
-def test_scalars_of_strided_and_swapped_arrays():
-    for array in (np.arange(6)[::2], np.arange(3, dtype=">i4"), np.array([1, None, "x"])):
-        found = split_batch(("array", np.int64, ()), array, 3)
-        assert_same(found, list(array))
+@pytest.mark.parametrize(
+    "array", [np.arange(6)[::2], np.arange(3, dtype=">i4"), np.array([1, None, "x"])]
+)
+def test_scalars_of_strided_and_swapped_arrays(array):
+    found = split_batch(("array", np.int64, ()), array, 3)
+    assert_same(found, list(array))
 
 
 @pytest.mark.parametrize(

@@ -347,9 +347,9 @@ def test_the_dict_that_is_put_stays_as_it_is_and_is_not_held() -> None:
     assert (sys.getrefcount(inner), sys.getrefcount(info["array"])) == references
 
 
-def test_keys_of_any_text() -> None:
-    for key in ["aa", "", "\xe9", "\ud800"]:
-        assert through({key: 1})[0] == {key: 1}
+@pytest.mark.parametrize("key", ["aa", "", "\xe9", "\ud800"])
+def test_keys_of_any_text(key: str) -> None:
+    assert through({key: 1})[0] == {key: 1}
 
 
 WRITER = """

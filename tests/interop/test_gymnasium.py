@@ -353,14 +353,17 @@ def test_an_entry_point_of_ours_may_make_one_of_theirs() -> None:
         del gymcore.registry["Theirs-v0"]
 
 
-def test_where_an_environment_of_gymnasium_is_refused_the_bridge_is_named() -> None:
-    for refuse in (
+@pytest.mark.parametrize(
+    "refuse",
+    [
         lambda: gymcore.Wrapper(gymnasium.make("CartPole-v1")),
         lambda: gymcore.vector.VectorWrapper(gymnasium.make_vec("CartPole-v1", 2, "sync")),
         lambda: check_env(gymnasium.make("CartPole-v1")),
-    ):
-        with pytest.raises(TypeError, match=r"see gymcore\.interop\.gymnasium\.from_gymnasium"):
-            refuse()
+    ],
+)
+def test_where_an_environment_of_gymnasium_is_refused_the_bridge_is_named(refuse: Any) -> None:
+    with pytest.raises(TypeError, match=r"see gymcore\.interop\.gymnasium\.from_gymnasium"):
+        refuse()
 
 
 def test_ids_with_wrappers_are_refused_with_the_way_to_go() -> None:

@@ -159,14 +159,14 @@ def test_the_action_of_a_resetting_lane_is_ignored_but_checked():
         envs.step(np.array([1, 3, 1]))
 
 
-def test_all_lanes_end_at_once_for_ever():
-    for mode in (NEXT_STEP, SAME_STEP):
-        envs = make(mode, limit=1)
-        for t in range(6):
-            step = envs.step(COAST)
-            ends = mode is SAME_STEP or t % 2 == 0
-            assert step[3].tolist() == [ends] * 3
-            assert step[1].tolist() == [-1.0 if ends else 0.0] * 3
+@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
+def test_all_lanes_end_at_once_for_ever(mode):
+    envs = make(mode, limit=1)
+    for t in range(6):
+        step = envs.step(COAST)
+        ends = mode is SAME_STEP or t % 2 == 0
+        assert step[3].tolist() == [ends] * 3
+        assert step[1].tolist() == [-1.0 if ends else 0.0] * 3
 
 
 def test_a_batch_of_many_blocks_ends_where_it_should():

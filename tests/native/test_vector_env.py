@@ -106,10 +106,10 @@ def test_engine_options_are_keywords_of_every_engine(engine):
 
 
 @pytest.mark.parametrize("num_threads", [0, -1])
-def test_sync_refuses_the_threads_that_native_refuses(num_threads):
-    for backend in ("native", "sync"):
-        with pytest.raises(ValueError, match="num_threads: expected at least 1"):
-            make_envs("CartPole-v1", backend, vector_kwargs={"num_threads": num_threads})
+@pytest.mark.parametrize("backend", ["native", "sync"])
+def test_sync_refuses_the_threads_that_native_refuses(backend, num_threads):
+    with pytest.raises(ValueError, match="num_threads: expected at least 1"):
+        make_envs("CartPole-v1", backend, vector_kwargs={"num_threads": num_threads})
 
 
 def test_the_spec_makes_it_again_with_all_its_arguments():

@@ -115,10 +115,10 @@ def test_masks_that_are_no_pairs(mask, kind, problem):
 
 
 @pytest.mark.parametrize("length", ["None", "3", "np.int8(4)", "np.array([2, 3])", "-3", "2.5"])
-def test_sample_length(length):
-    for kind in ("mask", "probability"):
-        space = "Sequence(Discrete(3), seed=5)"
-        assert_same_result(f"int({space}.generate_sample_length({length}, '{kind}'))")
+@pytest.mark.parametrize("kind", ["mask", "probability"])
+def test_sample_length(kind, length):
+    space = "Sequence(Discrete(3), seed=5)"
+    assert_same_result(f"int({space}.generate_sample_length({length}, '{kind}'))")
 
 
 EMPTY = [

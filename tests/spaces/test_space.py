@@ -177,13 +177,12 @@ def test_numpy_integers_seed_like_python_integers(factory):
 
 
 @every_space
-def test_seeds_that_are_refused(factory):
-    for seed in (-1, 1.5, "a"):
+@pytest.mark.parametrize("seed", [-1, 1.5, "a"])
+def test_seeds_that_are_refused(seed, factory):
+    def run(spaces, seed=seed):
+        return factory(spaces).seed(seed)
 
-        def run(spaces, seed=seed):
-            return factory(spaces).seed(seed)
-
-        assert_same_outcome(run)
+    assert_same_outcome(run)
 
 
 def test_seed_none_takes_fresh_entropy():

@@ -234,14 +234,14 @@ BOUNDS = [
 
 
 @pytest.mark.parametrize("bounds", BOUNDS)
-def test_space_limits(bounds):
-    for kind in ("action", "observation", "goal"):
-        said = []
-        for gym, checker in CHECKERS.items():
-            box = gym.spaces.Box(*(np.float32(bound) for bound in bounds))
-            for space in (box, gym.spaces.Tuple((box, gym.spaces.Dict(a=box)))):
-                said.append(outcome(checker.check_space_limit, space, kind))
-        assert said[:2] == said[2:]
+@pytest.mark.parametrize("kind", ["action", "observation", "goal"])
+def test_space_limits(kind, bounds):
+    said = []
+    for gym, checker in CHECKERS.items():
+        box = gym.spaces.Box(*(np.float32(bound) for bound in bounds))
+        for space in (box, gym.spaces.Tuple((box, gym.spaces.Dict(a=box)))):
+            said.append(outcome(checker.check_space_limit, space, kind))
+    assert said[:2] == said[2:]
 
 
 def values() -> list[Any]:

@@ -283,25 +283,25 @@ def test_12_10_action_spaces_are_equal(python_backend):
     assert isinstance(caught.value, RuntimeError)
 
 
-def test_12_11_actions_of_no_such_structure(python_backend):
-    for kind in ("dict", "tuple", "multi_discrete"):
-        with make_engine(python_backend, space_env_fns("f4", kind)) as envs:
-            envs.reset(seed=SEED)
-            envs.action_space.seed(SEED)
-            good = envs.action_space.sample()
-            fewer = copy.deepcopy(good)
-            if kind == "dict":
-                fewer["position"] = fewer["position"][:2]
-            elif kind == "tuple":
-                fewer = (fewer[0][:2], *fewer[1:])
-            else:
-                fewer = fewer[:2]
-            for bad in (None, 3, fewer, {}, ()):
-                with pytest.raises(error.Error):
-                    envs.step(bad)
-            # No lane has moved.
-            assert envs.get_attr("elapsed") == (0, 0, 0), kind
-            assert envs.step(good)[1].tolist() == [0.5] * 3
+@pytest.mark.parametrize("kind", ["dict", "tuple", "multi_discrete"])
+def test_12_11_actions_of_no_such_structure(kind, python_backend):
+    with make_engine(python_backend, space_env_fns("f4", kind)) as envs:
+        envs.reset(seed=SEED)
+        envs.action_space.seed(SEED)
+        good = envs.action_space.sample()
+        fewer = copy.deepcopy(good)
+        if kind == "dict":
+            fewer["position"] = fewer["position"][:2]
+        elif kind == "tuple":
+            fewer = (fewer[0][:2], *fewer[1:])
+        else:
+            fewer = fewer[:2]
+        for bad in (None, 3, fewer, {}, ()):
+            with pytest.raises(error.Error):
+                envs.step(bad)
+        # No lane has moved.
+        assert envs.get_attr("elapsed") == (0, 0, 0), kind
+        assert envs.step(good)[1].tolist() == [0.5] * 3
 
 
 def test_every_kind_of_space_is_there():

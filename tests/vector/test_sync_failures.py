@@ -84,15 +84,15 @@ def test_exceptions_name_the_environment(problem, mode, call):
     assert envs.step([0] * 3)[0].tolist() == [[5, 1], [6, 1], [7, 1]]
 
 
-def test_exceptions_of_automatic_resets():
-    for mode, steps in (("NextStep", 3), ("SameStep", 2)):
-        envs = make_envs(autoreset_mode=mode)
-        envs.reset()
-        envs.envs[2].faults["reset"] = OSError("no door")
-        for _ in range(steps - 1):
-            envs.step([0] * 3)
-        with pytest.raises(OSError, match="environment 2 raised OSError in reset: no door"):
-            envs.step([0] * 3)
+@pytest.mark.parametrize(("mode", "steps"), [("NextStep", 3), ("SameStep", 2)])
+def test_exceptions_of_automatic_resets(mode, steps):
+    envs = make_envs(autoreset_mode=mode)
+    envs.reset()
+    envs.envs[2].faults["reset"] = OSError("no door")
+    for _ in range(steps - 1):
+        envs.step([0] * 3)
+    with pytest.raises(OSError, match="environment 2 raised OSError in reset: no door"):
+        envs.step([0] * 3)
 
 
 @pytest.mark.parametrize("problem", [KeyboardInterrupt(), SystemExit(3)])

@@ -92,10 +92,10 @@ def test_reset_seeds_the_generator(seed):
     assert ours.np_random is generator
 
 
-def test_reset_rejects_bad_seeds():
-    for seed in (-1, "three", 1.5):
-        with pytest.raises(error.Error):
-            VectorEnv().reset(seed=seed)
+@pytest.mark.parametrize("seed", [-1, "three", 1.5])
+def test_reset_rejects_bad_seeds(seed):
+    with pytest.raises(error.Error):
+        VectorEnv().reset(seed=seed)
 
 
 def test_generator_is_made_at_first_use():

@@ -52,10 +52,10 @@ def test_delay_that_is_no_integer(delay: Any) -> None:
             gym.wrappers.DelayObservation(make_walk_env(gym)(), delay)
 
 
-def test_delay_that_is_negative() -> None:
-    for gym in PACKAGES:
-        with pytest.raises(ValueError, match="delay needs to be greater than zero, actual value"):
-            gym.wrappers.DelayObservation(make_walk_env(gym)(), -1)
+@pytest.mark.parametrize("gym", PACKAGES)
+def test_delay_that_is_negative(gym: Any) -> None:
+    with pytest.raises(ValueError, match="delay needs to be greater than zero, actual value"):
+        gym.wrappers.DelayObservation(make_walk_env(gym)(), -1)
 
 
 class Reusing(make_counting_env(gymcore)):  # type: ignore[misc]
@@ -99,20 +99,20 @@ def test_stack_with_a_padding_of_ones_own(kind: str) -> None:
     check_side_by_side(wrap, kind=kind, steps=24)
 
 
-def test_stack_attributes_like_gymnasium() -> None:
-    for padding in ("reset", "zero", np.ones(2, np.float32)):
-        envs = [
-            gym.wrappers.FrameStackObservation(make_walk_env(gym)(), 2, padding_type=padding)
-            for gym in PACKAGES
-        ]
-        for call in (lambda env: env.reset(seed=1), lambda env: env.step(0)):
-            for env in envs:
-                call(env)
-            ours, theirs = envs
-            assert_same(list(ours.obs_queue), list(theirs.obs_queue))
-            assert_same(ours.padding_value, theirs.padding_value)
-            assert ours.padding_type == theirs.padding_type
-            assert ours.stack_size == theirs.stack_size
+@pytest.mark.parametrize("padding", ["reset", "zero", np.ones(2, np.float32)])
+def test_stack_attributes_like_gymnasium(padding: Any) -> None:
+    envs = [
+        gym.wrappers.FrameStackObservation(make_walk_env(gym)(), 2, padding_type=padding)
+        for gym in PACKAGES
+    ]
+    for call in (lambda env: env.reset(seed=1), lambda env: env.step(0)):
+        for env in envs:
+            call(env)
+        ours, theirs = envs
+        assert_same(list(ours.obs_queue), list(theirs.obs_queue))
+        assert_same(ours.padding_value, theirs.padding_value)
+        assert ours.padding_type == theirs.padding_type
+        assert ours.stack_size == theirs.stack_size
 
 
 @pytest.mark.parametrize("size", [0, -1, 1.5, "a", True, None])
@@ -177,14 +177,14 @@ def test_time_limits_that_are_found_like_gymnasium() -> None:
     assert found(gymcore) == found(gymnasium) == [5, 9, 500, 11]
 
 
-def test_no_time_limit_and_a_taken_key() -> None:
-    for gym in PACKAGES:
-        w, Walk = gym.wrappers, make_walk_env(gym)
-        for env in (Walk(), gym.make("CartPole-v1").unwrapped):
-            with pytest.raises(ValueError, match="wrapped by a TimeLimit wrapper or the spec spec"):
-                w.TimeAwareObservation(env)
-        with pytest.raises(ValueError, match=r"`dict_time_key` \('goal'\) already exists"):
-            w.TimeAwareObservation(w.TimeLimit(Walk("dict"), 5), dict_time_key="goal")
+@pytest.mark.parametrize("gym", PACKAGES)
+def test_no_time_limit_and_a_taken_key(gym: Any) -> None:
+    w, Walk = gym.wrappers, make_walk_env(gym)
+    for env in (Walk(), gym.make("CartPole-v1").unwrapped):
+        with pytest.raises(ValueError, match="wrapped by a TimeLimit wrapper or the spec spec"):
+            w.TimeAwareObservation(env)
+    with pytest.raises(ValueError, match=r"`dict_time_key` \('goal'\) already exists"):
+        w.TimeAwareObservation(w.TimeLimit(Walk("dict"), 5), dict_time_key="goal")
 
 
 def test_time_under_another_key() -> None:
@@ -212,11 +212,11 @@ def test_skip_like_gymnasium_where_no_episode_ends_within(kind: str, skip: int) 
     check_side_by_side(wrap, kind=kind, steps=18, terminate=0.0, limit=24)
 
 
-def test_spaces_without_a_maximum() -> None:
-    for kind in ("dict", "tuple", "text", "sequence", "graph", "one_of"):
-        for gym in PACKAGES:
-            with pytest.raises(ValueError, match="space must have the shape attribute"):
-                gym.wrappers.MaxAndSkipObservation(make_walk_env(gym)(kind))
+@pytest.mark.parametrize("kind", ["dict", "tuple", "text", "sequence", "graph", "one_of"])
+def test_spaces_without_a_maximum(kind: str) -> None:
+    for gym in PACKAGES:
+        with pytest.raises(ValueError, match="space must have the shape attribute"):
+            gym.wrappers.MaxAndSkipObservation(make_walk_env(gym)(kind))
 
 
 @pytest.mark.parametrize("skip", [0, 1, -1, 1.5, "a", True])
@@ -266,19 +266,22 @@ def test_a_stack_of_wrappers_is_made_again_from_its_spec(registries: None) -> No
     assert again.observation_space == env.observation_space
 
 
-def test_entry_points_like_gymnasium() -> None:
-    for name, kwargs in (
+@pytest.mark.parametrize(
+    ("name", "kwargs"),
+    [
         ("DelayObservation", {"delay": 1}),
         ("FrameStackObservation", {"stack_size": 2}),
         ("MaxAndSkipObservation", {}),
         ("TimeAwareObservation", {}),
-    ):
-        ours, theirs = (
-            getattr(gym.wrappers, name)(gym.make("CartPole-v1"), **kwargs).spec for gym in PACKAGES
-        )
-        one, other = ours.additional_wrappers[0], theirs.additional_wrappers[0]
-        assert one.entry_point == other.entry_point.replace("gymnasium", "gymcore")
-        assert (one.name, one.kwargs) == (other.name, other.kwargs)
+    ],
+)
+def test_entry_points_like_gymnasium(name: Any, kwargs: Any) -> None:
+    ours, theirs = (
+        getattr(gym.wrappers, name)(gym.make("CartPole-v1"), **kwargs).spec for gym in PACKAGES
+    )
+    one, other = ours.additional_wrappers[0], theirs.additional_wrappers[0]
+    assert one.entry_point == other.entry_point.replace("gymnasium", "gymcore")
+    assert (one.name, one.kwargs) == (other.name, other.kwargs)
 
 
 def test_copies_go_on_apart() -> None:
@@ -300,14 +303,14 @@ def test_wrapped_by_something_else() -> None:
             wrap(5)
 
 
-def test_spaces_are_those_of_gymnasium_for_real_environments() -> None:
-    for name in ("CartPole-v1", "Pendulum-v1"):
-        for wrap in (
-            lambda gym, env: gym.wrappers.FrameStackObservation(env, 3),
-            lambda gym, env: gym.wrappers.TimeAwareObservation(env),
-            lambda gym, env: gym.wrappers.TimeAwareObservation(env, normalize_time=True),
-        ):
-            ours, theirs = (wrap(gym, gym.make(name)) for gym in PACKAGES)
-            if name != "CartPole-v1":  # its samples come from infinite bounds
-                assert_same_space(ours.observation_space, theirs.observation_space)
-            assert repr(ours.observation_space) == repr(theirs.observation_space)
+@pytest.mark.parametrize("name", ["CartPole-v1", "Pendulum-v1"])
+def test_spaces_are_those_of_gymnasium_for_real_environments(name: str) -> None:
+    for wrap in (
+        lambda gym, env: gym.wrappers.FrameStackObservation(env, 3),
+        lambda gym, env: gym.wrappers.TimeAwareObservation(env),
+        lambda gym, env: gym.wrappers.TimeAwareObservation(env, normalize_time=True),
+    ):
+        ours, theirs = (wrap(gym, gym.make(name)) for gym in PACKAGES)
+        if name != "CartPole-v1":  # its samples come from infinite bounds
+            assert_same_space(ours.observation_space, theirs.observation_space)
+        assert repr(ours.observation_space) == repr(theirs.observation_space)

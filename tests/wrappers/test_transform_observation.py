@@ -248,12 +248,12 @@ def test_dtype_of_wider_floats_does_not_warn():
 
 
 @pytest.mark.parametrize("kind", ["box", "multi_discrete", "multi_binary"])
-def test_dtype_keeps_the_byte_order(kind):
+@pytest.mark.parametrize("dtype", [">i4", "<i4"])
+def test_dtype_keeps_the_byte_order(dtype, kind):
     """Gymnasium keeps it in the space, but returns the machine's byte order."""
-    for dtype in (">i4", "<i4"):
-        env = DtypeObservation(WalkEnv(kind), dtype)
-        for observation in (env.reset(seed=1)[0], env.step(env.action_space.sample())[0]):
-            assert observation.dtype == env.observation_space.dtype == np.dtype(dtype)
+    env = DtypeObservation(WalkEnv(kind), dtype)
+    for observation in (env.reset(seed=1)[0], env.step(env.action_space.sample())[0]):
+        assert observation.dtype == env.observation_space.dtype == np.dtype(dtype)
 
 
 def test_dtype_of_unbounded_numbers_is_bounded_by_the_dtype():

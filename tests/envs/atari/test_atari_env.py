@@ -173,9 +173,9 @@ def _start(game: str) -> None:
     assert sorted(keys.values()) == list(range(env.action_space.n)), game
 
 
-def test_games_start_and_have_keys_and_a_frame() -> None:
-    for game in GAMES[::30]:
-        _start(game)
+@pytest.mark.parametrize("game", GAMES[::30])
+def test_games_start_and_have_keys_and_a_frame(game: Any) -> None:
+    _start(game)
 
 
 @pytest.mark.soak

@@ -50,29 +50,29 @@ ALE_CASES: tuple[tuple[str, int, str, dict[str, Any]], ...] = (
 )
 
 
-def test_ale_vector():
-    for game, steps, mode, arguments in ALE_CASES:
-        lanes = 2 if game == "breakout" else 1
-        theirs = ale_py.AtariVectorEnv(game, lanes, autoreset_mode=mode, **arguments)
-        ours = AtariVectorEnv(lanes, game=game, autoreset_mode=mode, **arguments)
-        space = theirs.single_observation_space
-        assert ours.single_observation_space.shape == space.shape
-        assert ours.single_observation_space.dtype == space.dtype
-        theirs.single_action_space.seed(1)
-        seen, expected = ours.reset(seed=5), theirs.reset(seed=5)
-        same(seen[0], expected[0], (game, "reset"))
-        for t in range(steps):
-            actions = np.stack([theirs.single_action_space.sample() for _ in range(lanes)])
-            expected, seen = theirs.step(actions), ours.step(actions)
-            for k in range(4):
-                same(seen[k], expected[k], (game, mode, t, k))
-            for name in FRAMES:
-                same(seen[4][name], expected[4][name], (game, mode, t, name))
-            ended = expected[2] | expected[3]
-            if mode == "SameStep" and ended.any():
-                same(seen[4]["_final_obs"], ended, (game, t))
-                same(seen[4]["final_obs"][ended], expected[4]["final_obs"][ended], (game, t))
-        ours.close()
+@pytest.mark.parametrize(("game", "steps", "mode", "arguments"), ALE_CASES)
+def test_ale_vector(game, steps, mode, arguments):
+    lanes = 2 if game == "breakout" else 1
+    theirs = ale_py.AtariVectorEnv(game, lanes, autoreset_mode=mode, **arguments)
+    ours = AtariVectorEnv(lanes, game=game, autoreset_mode=mode, **arguments)
+    space = theirs.single_observation_space
+    assert ours.single_observation_space.shape == space.shape
+    assert ours.single_observation_space.dtype == space.dtype
+    theirs.single_action_space.seed(1)
+    seen, expected = ours.reset(seed=5), theirs.reset(seed=5)
+    same(seen[0], expected[0], (game, "reset"))
+    for t in range(steps):
+        actions = np.stack([theirs.single_action_space.sample() for _ in range(lanes)])
+        expected, seen = theirs.step(actions), ours.step(actions)
+        for k in range(4):
+            same(seen[k], expected[k], (game, mode, t, k))
+        for name in FRAMES:
+            same(seen[4][name], expected[4][name], (game, mode, t, name))
+        ended = expected[2] | expected[3]
+        if mode == "SameStep" and ended.any():
+            same(seen[4]["_final_obs"], ended, (game, t))
+            same(seen[4]["final_obs"][ended], expected[4]["final_obs"][ended], (game, t))
+    ours.close()
 
 
 # Game, id, lanes, steps, arguments of the environment and of AtariPreprocessing, and ours.
@@ -107,32 +107,34 @@ def gymnasium_env(name: str, arguments: dict[str, Any], preprocessing: dict[str,
     return gymnasium.wrappers.FrameStackObservation(env, 4)
 
 
-def test_gymnasium():
-    for game, name, lanes, steps, arguments, preprocessing, stages in GYMNASIUM_CASES:
-        arguments = {"repeat_action_probability": 0.25, **arguments}
-        singles = [gymnasium_env(name, arguments, preprocessing) for _ in range(lanes)]
-        arguments |= {"preset": "gymnasium", "autoreset_mode": "Disabled", **stages}
-        envs = AtariVectorEnv(lanes, game=game, **arguments)
-        observations, _ = envs.reset(seed=5)
+@pytest.mark.parametrize(
+    ("game", "name", "lanes", "steps", "arguments", "preprocessing", "stages"), GYMNASIUM_CASES
+)
+def test_gymnasium(game, name, lanes, steps, arguments, preprocessing, stages):
+    arguments = {"repeat_action_probability": 0.25, **arguments}
+    singles = [gymnasium_env(name, arguments, preprocessing) for _ in range(lanes)]
+    arguments |= {"preset": "gymnasium", "autoreset_mode": "Disabled", **stages}
+    envs = AtariVectorEnv(lanes, game=game, **arguments)
+    observations, _ = envs.reset(seed=5)
+    for lane, env in enumerate(singles):
+        same(observations[lane], env.reset(seed=5 + lane)[0], (game, "reset", lane))
+    rng = np.random.default_rng(1)
+    for t in range(steps):
+        actions = rng.integers(0, envs.single_action_space.n, lanes)
+        observations, rewards, terminated, truncated, infos = envs.step(actions)
         for lane, env in enumerate(singles):
-            same(observations[lane], env.reset(seed=5 + lane)[0], (game, "reset", lane))
-        rng = np.random.default_rng(1)
-        for t in range(steps):
-            actions = rng.integers(0, envs.single_action_space.n, lanes)
-            observations, rewards, terminated, truncated, infos = envs.step(actions)
-            for lane, env in enumerate(singles):
-                expected = env.step(int(actions[lane]))
-                same(observations[lane], expected[0], (game, t, lane))
-                got = rewards[lane], terminated[lane], truncated[lane]
-                assert got == expected[1:4], (game, t, lane)
-                for key in FRAMES:
-                    assert infos[key][lane] == expected[4][key], (game, t, lane, key)
-            ended = terminated | truncated
-            if ended.any():
-                observations, _ = envs.reset(options={"reset_mask": ended})
-                for lane in np.flatnonzero(ended):
-                    same(observations[lane], singles[lane].reset()[0], (game, t, lane))
-        envs.close()
+            expected = env.step(int(actions[lane]))
+            same(observations[lane], expected[0], (game, t, lane))
+            got = rewards[lane], terminated[lane], truncated[lane]
+            assert got == expected[1:4], (game, t, lane)
+            for key in FRAMES:
+                assert infos[key][lane] == expected[4][key], (game, t, lane, key)
+        ended = terminated | truncated
+        if ended.any():
+            observations, _ = envs.reset(options={"reset_mask": ended})
+            for lane in np.flatnonzero(ended):
+                same(observations[lane], singles[lane].reset()[0], (game, t, lane))
+    envs.close()
 
 
 # ALE presses keys to choose the mode at each reset of these games; Adventure draws places.

@@ -218,11 +218,11 @@ def test_a_weight_that_a_class_fixes_is_no_argument():
         ({"ctrl_cost_weight": float("nan")}, error.InvalidArgument, ValueError, "ctrl_cost_weight"),
     ],
 )
-def test_bad_arguments_are_named(kwargs, kind, builtin, words):
-    for make in (AntEnv, lambda **given: gymcore.make_vec("Ant-v5", **given)):
-        with pytest.raises(kind, match=words) as caught:
-            make(**kwargs)
-        assert isinstance(caught.value, builtin) or "unexpected" in words
+@pytest.mark.parametrize("make", [AntEnv, lambda **given: gymcore.make_vec("Ant-v5", **given)])
+def test_bad_arguments_are_named(make, kwargs, kind, builtin, words):
+    with pytest.raises(kind, match=words) as caught:
+        make(**kwargs)
+    assert isinstance(caught.value, builtin) or "unexpected" in words
 
 
 # --- models --------------------------------------------------------------------------------------

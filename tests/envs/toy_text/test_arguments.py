@@ -110,14 +110,16 @@ def test_parameters_of_lanes() -> None:
     assert tables.step([0, 0])[1].tolist() == [1.0, 1.5]
 
 
-def test_ids_of_their_era() -> None:
+@pytest.mark.parametrize(
+    ("old", "new"), [("Taxi-v3", "Taxi-v4"), ("CliffWalking-v0", "CliffWalking-v1")]
+)
+def test_ids_of_their_era(old: Any, new: Any) -> None:
     """Taxi-v3 and CliffWalking-v0 are Gym 0.26's; their dynamics have not changed."""
-    for old, new in (("Taxi-v3", "Taxi-v4"), ("CliffWalking-v0", "CliffWalking-v1")):
-        with pytest.warns(DeprecationWarning, match="out of date"):
-            one = gymcore.make(old)
-        other = gymcore.make(new)
-        assert one.unwrapped.P == other.unwrapped.P
-        assert one.spec.max_episode_steps == other.spec.max_episode_steps
+    with pytest.warns(DeprecationWarning, match="out of date"):
+        one = gymcore.make(old)
+    other = gymcore.make(new)
+    assert one.unwrapped.P == other.unwrapped.P
+    assert one.spec.max_episode_steps == other.spec.max_episode_steps
 
 
 @pytest.mark.parametrize("action", [4, -1, 1.0, "a", np.array([1, 2])])

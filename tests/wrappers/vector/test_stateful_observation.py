@@ -305,20 +305,23 @@ def test_nothing_is_allocated_in_steady_state() -> None:
     assert len(places) <= 3
 
 
-def test_copies_go_on_apart() -> None:
-    for wrap in (
+@pytest.mark.parametrize(
+    "wrap",
+    [
         lambda envs: wrappers.FrameStackObservation(envs, 3, padding_type="zero"),
         lambda envs: wrappers.DelayObservation(envs, 2),
         lambda envs: wrappers.TimeAwareObservation(envs),
         lambda envs: wrappers.MaxAndSkipObservation(envs),
-    ):
-        envs = wrap(native(AutoresetMode.NEXT_STEP))
-        envs.reset(seed=1)
-        envs.step(np.zeros(5, np.int64))
-        again = pickle.loads(pickle.dumps(envs))
-        for _ in range(12):
-            actions = np.ones(5, np.int64)
-            assert_same(again.step(actions), envs.step(actions))
+    ],
+)
+def test_copies_go_on_apart(wrap: Any) -> None:
+    envs = wrap(native(AutoresetMode.NEXT_STEP))
+    envs.reset(seed=1)
+    envs.step(np.zeros(5, np.int64))
+    again = pickle.loads(pickle.dumps(envs))
+    for _ in range(12):
+        actions = np.ones(5, np.int64)
+        assert_same(again.step(actions), envs.step(actions))
 
 
 class WholeBatches(gym.vector.VectorWrapper):
