@@ -67,20 +67,19 @@ TESTED_TOGETHER = {
     "learn/settings": "learn/test_ppo.py",
     "native/lane_generator": "ext/test_random_streams.py",
     "native/python_step": "envs/test_overrides.py envs/mujoco/test_python_steps.py",
-    "native/struct_env": "ext/test_struct_lanes.py",
+    "native/struct_env": "ext/test_struct_lanes.py envs/atari/test_vector_env.py",
     "remote/space_messages": "remote/test_vector_env.py",
     "rendering/area_resizer": "ext/test_atari_{frames,games}.py",
     "spaces/composite": "spaces/test_{space,nested}.py",
     "spaces/masks": "spaces/test_{discrete,graph,multi_binary,multi_discrete,oneof,text}.py",
     "specs/gymnasium_ids": "interop/test_gymnasium.py",
     "specs/{registered,suggestions}": "specs/test_lookup.py",
-    "utils/play_keys": "utils/test_play.py",
+    "utils/play_keys": "utils/test_play.py cli/test_play.py",
     # Their names are those of gymcore.base.
     "utils/{colorize,ezpickle,record_constructor,seeding}": (
         "base/test_{colorize,ezpickle,record_constructor,seeding}.py"
     ),
     "vector/engine": "vector/test_contract{,_calls,_lanes,_ways}.py vector/test_engine_options.py",
-    "vector/final_observations": "vector/test_{final_frames,gym26_infos}.py",
     "vector/lane_episodes": "vector/test_contract.py",
     "vector/lane_states": "vector/test_{sync_states,state_records}.py",
     "vector/protocols": "vector/test_vector_env.py",
