@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-import time
+from types import SimpleNamespace
 
 import pytest
 
+from gymcore.cli import progress as module
 from gymcore.cli.progress import progress
 
 
@@ -14,7 +15,7 @@ def test_lines_become_rarer(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = 0.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
     with progress("training", 200, "steps", silent=False, done=20) as bar:
         bar.set_postfix_str("return 9")
         for now in (1.0, 2.0, 5.0, 6.0, 13.0, 14.0):  # noqa: B007
