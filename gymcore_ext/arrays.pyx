@@ -29,7 +29,7 @@ if hasattr(os, "register_at_fork"):
 
 cdef extern from *:
     """
-    /* Reference counts of a free-threaded build do not say that nobody else holds an object. */
+    /* In a free-threaded build, a reference count does not show that no other thread holds an object. */
     #ifdef Py_GIL_DISABLED
     #define GYMCORE_HOLDERS(object) 1000000
     #else
@@ -42,7 +42,7 @@ cdef extern from *:
 cdef class ArrayRing:
     """Hands out arrays of one shape and dtype that the caller may keep forever.
 
-    An array is handed out again only when nobody but the ring holds a reference to it: views, memoryviews and DLPack
+    An array is handed out again only when only the ring holds a reference to it: views, memoryviews and DLPack
     capsules of it count, since each of them holds the array. A caller that drops its arrays (a training loop) gets the
     same few in turn, and nothing is allocated; one that keeps them gets new ones.
     """

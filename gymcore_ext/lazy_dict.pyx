@@ -2,7 +2,7 @@
 
 `dict` has no hook for that, so each of its methods that returns values or depends on the keys is overridden here.
 Methods that only depend on keys call `list_names` first, those that return values `find` or `plain`. The calls of the
-C API in this file bypass these methods and read what is stored.
+C API in this file bypass these methods and read the stored values.
 """
 from cpython.dict cimport PyDict_Contains, PyDict_GetItemWithError, PyDict_Next, PyDict_SetItem, PyDict_Update
 from cpython.object cimport PyObject

@@ -421,7 +421,7 @@ cdef class ReplayMemory:
         """Draw transitions, with replacement, and return a list of arrays [batch_size, ...].
 
         The list has the arrays of observations, of actions, rewards, discounts, the arrays of next observations,
-        weights and indices. They are those of `out`, or arrays that are recycled only if nobody refers to them.
+        weights and indices. They are the arrays in `out`, or arrays that the buffer recycles once no reference is left.
         """
         cdef Py_ssize_t k
         cdef ArrayRing ring

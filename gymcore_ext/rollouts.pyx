@@ -1,7 +1,7 @@
 """Rollouts [T, num_envs] of a policy: `store` for its outputs, and advantages.
 
-This module is compiled because a step of 64 CartPoles takes a microsecond: with NumPy, storing three rows takes half of
-that, and advantages for 128 steps take 40 times as long.
+This module is compiled because a step of 64 CartPoles takes only a microsecond. NumPy would need half a microsecond to
+store three rows, and 40 times as long as this module for the advantages of 128 steps.
 """
 cimport numpy as cnp
 from gymcore_ext.arrays cimport array_pointer, copy_bytes

@@ -124,7 +124,7 @@ class Collector(NoCopies):
             if not ready:
                 break
             actor, number = self._calls.pop(ready[0])
-            fragment = self._received(actor, number, ready[0])
+            fragment = self._receive(actor, number, ready[0])
             if fragment is not None and number == self._round:
                 fragments[actor] = fragment
             else:
@@ -137,7 +137,7 @@ class Collector(NoCopies):
     def _request(self, actor: int, request: tuple[object, int]) -> None:
         self._calls[self._actors[actor].collect.remote(*request)] = actor, self._round
 
-    def _received(self, actor: int, number: int, reference: object) -> Fragment | None:
+    def _receive(self, actor: int, number: int, reference: object) -> Fragment | None:
         """Return the fragment of a call of round `number`; None if it is lost."""
         errors = self._ray.exceptions
         try:

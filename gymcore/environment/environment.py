@@ -253,7 +253,7 @@ class Environment:
                     f"host and port: expected None with remote={remote!r}, got {host!r}, {port!r}"
                 )
             if remote is None:
-                return _created(*arguments, kwargs)
+                return _make_environment(*arguments, kwargs)
             make = functools.partial(Environment.create, *arguments, **kwargs)
             return RemoteEnvironment(ProcessConnection(make), blocking)
         if port is None:
@@ -261,7 +261,7 @@ class Environment:
         if remote == "socket-server":
             options = {name: kwargs.pop(name) for name in SERVER_OPTIONS if name in kwargs}
             limit = positive("max_parallel", kwargs.pop("max_parallel", MAX_PARALLEL))
-            hosted = _created(*arguments, kwargs)
+            hosted = _make_environment(*arguments, kwargs)
             _serve(HostedEnvironment(hosted, limit), host or "127.0.0.1", port, options)
             return None  # type: ignore[return-value]  # there is none here
         unknown = sorted(set(kwargs) - set(CLIENT_OPTIONS))
@@ -699,7 +699,7 @@ def _reward_and_terminal(shaped: Any, terminal: Any) -> Any:
     return reward, new_terminal
 
 
-def _created(
+def _make_environment(
     environment: Any, limit: int | None, shaping: Shaping, kwargs: Spec
 ) -> EnvironmentWrapper:
     """Make the environment described by the arguments of `create`."""
@@ -726,7 +726,9 @@ def _created(
         gym_environment = GymEnvironment(environment, max_episode_timesteps=limit, **kwargs)
         return EnvironmentWrapper(gym_environment, None, shaping)
     if environment is None or isinstance(environment, Mapping):
-        return _described(_merged(dict(environment or {}), kwargs, ""), limit, shaping)
+        return _make_from_dict(
+            _merge_arguments(dict(environment or {}), kwargs, ""), limit, shaping
+        )
     if not isinstance(environment, str):
         raise ArgumentTypeError(
             "environment: expected an id, an environment or its class, a module, a dict or a file, "
@@ -740,24 +742,24 @@ def _created(
     if Path(environment).is_file():
         described = _read_json(environment)
         try:
-            return _created(described, limit, shaping, kwargs)
+            return _make_environment(described, limit, shaping, kwargs)
         except Error:
             raise
         except Exception as problem:  # any error that a forged file or unknown arguments cause
             raise InvalidArgument(f"{environment}: {problem}") from problem
     if env_class := _class_of_module(environment):
-        return _created(env_class, limit, shaping, kwargs)
+        return _make_environment(env_class, limit, shaping, kwargs)
     gym_environment = GymEnvironment(environment, max_episode_timesteps=limit, **kwargs)
     return EnvironmentWrapper(gym_environment, None, shaping)
 
 
-def _described(described: Spec, limit: int | None, shaping: Shaping) -> EnvironmentWrapper:
+def _make_from_dict(described: Spec, limit: int | None, shaping: Shaping) -> EnvironmentWrapper:
     """Make the environment described by a dict; explicit arguments take precedence."""
     described_limit = described.pop("max_episode_timesteps", None)
     described_shaping = described.pop("reward_shaping", None)
     kind = described.pop("type", "default")
     environment = described.pop("environment", kind)
-    return _created(
+    return _make_environment(
         environment,
         described_limit if limit is None else limit,
         described_shaping if shaping is None else shaping,
@@ -765,11 +767,11 @@ def _described(described: Spec, limit: int | None, shaping: Shaping) -> Environm
     )
 
 
-def _merged(described: Spec, kwargs: Mapping[str, Any], name: str) -> Spec:
+def _merge_arguments(described: Spec, kwargs: Mapping[str, Any], name: str) -> Spec:
     """Return a dict with arguments added; values given in both must be equal."""
     for key, value in kwargs.items():
         if isinstance(described.get(key), Mapping) and isinstance(value, Mapping):
-            described[key] = _merged(dict(described[key]), value, f"{name}{key}/")
+            described[key] = _merge_arguments(dict(described[key]), value, f"{name}{key}/")
         elif described.setdefault(key, value) != value:
             raise InvalidArgument(
                 f"{name}{key}: expected {described[key]!r} as in the dict, got {value!r}"
@@ -806,7 +808,7 @@ def _class_of_module(name: str) -> type | None:
     """Return the environment class in a module, or the class named by `module.Class`."""
     if not all(part.isidentifier() for part in name.split(".")):
         return None
-    module = _imported(name)
+    module = _import_if_exists(name)
     if module is not None:
         classes = {
             value
@@ -823,11 +825,11 @@ def _class_of_module(name: str) -> type | None:
             )
         return classes.pop()
     owner, _, attribute = name.rpartition(".")
-    value = getattr(_imported(owner), attribute, None) if owner else None
+    value = getattr(_import_if_exists(owner), attribute, None) if owner else None
     return value if isinstance(value, type) else None
 
 
-def _imported(name: str) -> ModuleType | None:
+def _import_if_exists(name: str) -> ModuleType | None:
     """Return a module, or None if it does not exist; errors inside the module are raised."""
     try:
         return importlib.import_module(name)

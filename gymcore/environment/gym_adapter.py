@@ -96,7 +96,7 @@ class GymAdapter:
             self.env = RecordVideo(self.env, visualize_directory)
         source, name = (self.envs, "single_") if self.env is None else (self.env, "")
         space = convert_space(getattr(source, f"{name}observation_space"))
-        self._states = _narrowed(
+        self._states = _adjust_box_spec(
             spec_of_space(space, "states"), min_value, max_value, drop_states_indices
         )
         action_space = convert_space(getattr(source, f"{name}action_space"))
@@ -124,7 +124,7 @@ class GymAdapter:
             self._limit = _checked_limit(limit, None)
 
             def single() -> Any:
-                return _limited(level(**kwargs), limit)
+                return _with_time_limit(level(**kwargs), limit)
 
             self.env = single()
             self._make_batch = lambda num: SyncVectorEnv([single] * num, autoreset_mode=mode)
@@ -136,7 +136,7 @@ class GymAdapter:
         spec = getattr(level, "spec", None)
         self._limit = _checked_limit(limit, None if spec is None else spec.max_episode_steps)
         if not isinstance(level, VectorEnv):
-            self.env = _limited(level, limit)
+            self.env = _with_time_limit(level, limit)
             return
         if level.metadata.get("autoreset_mode") is not AutoresetMode.DISABLED:
             raise InvalidArgument(
@@ -244,7 +244,7 @@ class GymAdapter:
                 env.close()
 
 
-def _limited(env: Any, limit: int | None) -> Env:
+def _with_time_limit(env: Any, limit: int | None) -> Env:
     """Return an environment, converted from Gymnasium if needed, with a time limit if given."""
     converted = env if isinstance(env, Env) else GymV26Environment(env=env)
     return converted if limit is None else TimeLimit(converted, limit)
@@ -258,7 +258,7 @@ def _checked_limit(limit: int | None, registered: int | None) -> int | None:
     return limit
 
 
-def _narrowed(
+def _adjust_box_spec(
     states: SpaceSpec, low: float | None, high: float | None, dropped: Iterable[int] | None
 ) -> SpaceSpec:
     """Return the specification of a `Box` with missing bounds added and entries removed."""

@@ -60,15 +60,15 @@ class EnvironmentEnv(Env):
         super().reset(seed=seed)
         if seed is not None:
             self.environment.seed(seed)
-        return self._observed(self.environment.reset())
+        return self._split_states(self.environment.reset())
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
         """Take one step; terminal 1 means terminated, 2 truncated."""
         states, terminal, reward = self.environment.execute(self._to_actions(action))
-        observation, masks = self._observed(states)
+        observation, masks = self._split_states(states)
         return observation, float(reward), terminal == 1, terminal == ABORTED, masks
 
-    def _observed(self, states: Any) -> tuple[Any, Info]:
+    def _split_states(self, states: Any) -> tuple[Any, Info]:
         """Split states into the observation and the masks."""
         masks = {}
         if isinstance(states, Mapping):

@@ -24,8 +24,8 @@ from gymcore.vector.workers.worker import ProcessSetup
 
 __all__ = ["ProcessConnection"]
 
-LANES = [0]
-"""Index of the environment in messages."""
+ONE_LANE = [0]
+"""Indices of lanes for error messages: the one environment is lane 0."""
 
 CLOSE_SECONDS = 10.0
 """Time limit for closing an environment, in seconds."""
@@ -112,7 +112,7 @@ class ProcessConnection:
         try:
             worker.stream.send((self._number, verb, arguments), math.inf, worker.alive)
         except ConnectionError:
-            raise self._died() from None
+            raise self._death_error() from None
 
     def receive(self, seconds: float | None = None) -> Any:
         """Return the reply to the last request.
@@ -136,11 +136,11 @@ class ProcessConnection:
             try:
                 number, reply = worker.stream.receive(deadline, worker.alive)
             except ConnectionError:
-                raise self._died() from None
+                raise self._death_error() from None
             except TimeoutError:
                 if limit == 0.0:
                     return None
-                raise worker_timeout(LANES, self._verb, limit) from None
+                raise worker_timeout(ONE_LANE, self._verb, limit) from None
             if number == self._number:
                 break
         if isinstance(reply, Failure):
@@ -164,7 +164,7 @@ class ProcessConnection:
             raise ClosedEnvironmentError(f"{self._verb}: the environment's process has ended")
         return self._worker
 
-    def _died(self) -> WorkerDied:
+    def _death_error(self) -> WorkerDied:
         death = died([self._open()], self._verb)
         self._end()
         return death

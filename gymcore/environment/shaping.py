@@ -195,7 +195,7 @@ def _checked(node: ast.expr) -> ast.expr:
                 raise _refuse(node, NAMES)
             return ast.Name(name, ast.Load())
         case ast.Attribute():
-            value = _member(node)
+            value = _module_member(node)
             if callable(value):
                 raise _refuse(node, "a call")
             return ast.Constant(value)
@@ -222,7 +222,7 @@ def _apply(function: str, *arguments: ast.expr) -> ast.expr:
     return ast.Call(next(names), [*names, *arguments], [])
 
 
-def _member(node: ast.expr) -> Any:
+def _module_member(node: ast.expr) -> Any:
     """Return the object with a name such as `np.exp`."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         members = MODULES.get(node.value.id, {})
@@ -239,7 +239,7 @@ def _call(node: ast.Call) -> ast.expr:
         if node.func.id not in FUNCTIONS:
             raise _refuse(node.func, NAMES)
     else:
-        function = _member(node.func)
+        function = _module_member(node.func)
         if not callable(function):
             raise _refuse(node.func, "a function")
     name, arguments = ast.unparse(node.func), map(_checked, node.args)
@@ -293,7 +293,7 @@ def _comparison(node: ast.Compare) -> ast.expr:
     return ast.BoolOp(ast.And(), pairs) if len(pairs) > 1 else pairs[0]
 
 
-# --- the functions: they check what they compute with ---------------------------------------------
+# --- the functions: they check their operands -----------------------------------------------------
 
 
 def _largest(value: Any) -> int:
@@ -321,7 +321,7 @@ def _operands(variables: Variables, *values: Any) -> list[Any]:
     """
     operands, most_elements = [], 1
     for value in values:
-        operand = np.asarray(value) if isinstance(value, (list, tuple)) else _bounded(value)
+        operand = np.asarray(value) if isinstance(value, (list, tuple)) else _float_if_huge(value)
         if not isinstance(operand, (bool, int, float)) and (
             not isinstance(operand, (np.ndarray, np.generic)) or operand.dtype.kind not in "biufc"
         ):
@@ -352,7 +352,7 @@ def _check_dot(variables: Variables, *values: Any) -> None:
         _check_size(variables, (left.size // summed) * (right.size // summed))
 
 
-def _bounded(value: Any) -> Any:
+def _float_if_huge(value: Any) -> Any:
     """Convert integers of more than 64 bits to floats, because products could grow unbounded."""
     if type(value) is int and not -(2**63) <= value < 2**63:
         return float(value)
@@ -377,7 +377,7 @@ def _check_indices(variables: Variables, items: np.ndarray, key: Any) -> None:
         _check_size(variables, repeated * size)
 
 
-def _guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_size_check(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function, named so in expressions, that checks the sizes of its arguments."""
     is_array_function = name.startswith("np.")
 
@@ -391,14 +391,18 @@ def _guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             values = _operands(variables, *values)
         elif is_array_function:
             values[:1] = _operands(variables, values[0])
-        return function(*values) if is_array_function else _bounded(function(*values))
+        return function(*values) if is_array_function else _float_if_huge(function(*values))
 
     return call
 
 
-_CALLED = {kind.__name__: function for kind, function in OPERATORS.items()} | FUNCTIONS
+_CALLABLES = {kind.__name__: function for kind, function in OPERATORS.items()} | FUNCTIONS
 for _module, _members in MODULES.items():
-    _CALLED |= {f"{_module}.{name}": value for name, value in _members.items() if callable(value)}
-NAMESPACE: dict[str, Any] = {name: _guarded(name, function) for name, function in _CALLED.items()}
+    _CALLABLES |= {
+        f"{_module}.{name}": value for name, value in _members.items() if callable(value)
+    }
+NAMESPACE: dict[str, Any] = {
+    name: _with_size_check(name, function) for name, function in _CALLABLES.items()
+}
 NAMESPACE |= {"item": _item, "slice": slice, "__builtins__": {}}
 """The functions that a checked expression calls, by name; no expression has names like `Add`."""

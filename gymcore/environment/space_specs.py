@@ -81,14 +81,14 @@ def spec_of_space(space: Space, kind: Kind) -> SpaceSpec:
 
 
 def _of_discrete(space: Discrete, kind: Kind) -> SpaceSpec:
-    return SpaceSpec(_integers((), int(space.n), kind), *_shifted(space.start))
+    return SpaceSpec(_integer_spec((), int(space.n), kind), *_shift_functions(space.start))
 
 
-def _integers(shape: tuple[int, ...], number: int, kind: Kind) -> Spec:
+def _integer_spec(shape: tuple[int, ...], number: int, kind: Kind) -> Spec:
     return {"type": "int", "shape": shape, f"num_{kind}": number, "num_values": number}
 
 
-def _shifted(start: npt.ArrayLike) -> tuple[Convert, Convert]:
+def _shift_functions(start: npt.ArrayLike) -> tuple[Convert, Convert]:
     """Return functions that subtract and add the first value."""
     if not np.any(start):
         return unchanged, unchanged
@@ -105,9 +105,9 @@ def _of_multi_binary(space: MultiBinary, kind: Kind) -> SpaceSpec:
 
 def _of_multi_discrete(space: MultiDiscrete, kind: Kind) -> SpaceSpec:
     numbers = space.nvec
-    shifted, unshifted = _shifted(space.start)
+    shifted, unshifted = _shift_functions(space.start)
     if np.all(numbers == numbers.flat[0]):
-        return SpaceSpec(_integers(space.shape, int(numbers.flat[0]), kind), shifted, unshifted)
+        return SpaceSpec(_integer_spec(space.shape, int(numbers.flat[0]), kind), shifted, unshifted)
     indices = {
         f"gymmdc{'_'.join(map(str, index))}": (Ellipsis, *index)
         for index in np.ndindex(space.shape)
@@ -122,7 +122,7 @@ def _of_multi_discrete(space: MultiDiscrete, kind: Kind) -> SpaceSpec:
         stacked = np.stack(parts, axis=-1).astype(space.dtype)
         return unshifted(stacked.reshape(stacked.shape[:-1] + space.shape))
 
-    spec = {name: _integers((), int(numbers[index]), kind) for name, index in indices.items()}
+    spec = {name: _integer_spec((), int(numbers[index]), kind) for name, index in indices.items()}
     return SpaceSpec(spec, to_values, from_values)
 
 

@@ -21,7 +21,7 @@ Params = TypeVar("Params")
 
 __all__ = ["FuncEnv"]
 
-_TRANSFORMED = (
+_TRANSFORMED_METHODS = (
     "initial",
     "transition",
     "observation",
@@ -121,7 +121,7 @@ class FuncEnv(
         Args:
             func: Function that maps a function to a function, such as `jax.vmap` or `jax.jit`.
         """
-        for name in _TRANSFORMED:
+        for name in _TRANSFORMED_METHODS:
             setattr(self, name, func(getattr(self, name)))
 
     def render_image(

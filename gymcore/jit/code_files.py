@@ -23,7 +23,7 @@ __all__ = ["Code", "is_private", "read_code", "write_code"]
 Library = tuple[str, str, tuple[bytes, bytes]]
 Code = dict[str, tuple[Library, str]]
 
-_DIGEST = hashlib.sha256().digest_size
+_DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 def read_code(path: Path) -> Code | None:
@@ -43,7 +43,7 @@ def read_code(path: Path) -> Code | None:
             data = file.read()
     except OSError:
         return None
-    digest, text = data[:_DIGEST], data[_DIGEST:]
+    digest, text = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
     if hashlib.sha256(text).digest() != digest:
         return None
     return {

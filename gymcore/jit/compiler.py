@@ -57,7 +57,7 @@ from gymcore.jit.loops import Program, run_text, struct_class
 from gymcore_ext.lanes.draws import DRAWS
 
 # No allocation, exceptions or fused operations; functions are inlined into the loop.
-_OPTIONS = {"error_model": "numpy", "_nrt": False}
+_NUMBA_OPTIONS = {"error_model": "numpy", "_nrt": False}
 
 
 Values = Sequence[ir.Value]
@@ -230,32 +230,32 @@ _draw_integer = types.ExternalFunction(
 )
 
 
-def _plain(function: Implementation) -> Implementation:
+def _without_annotations(function: Implementation) -> Implementation:
     """Remove the annotations, which Numba would compare with those of the implementation."""
     function.__annotations__ = {}
     return function
 
 
 @overload_method(StreamType, "random")
-@_plain
+@_without_annotations
 def _random(rng: types.Type) -> Overload:
     return lambda rng: _draw_random(_pointer(rng))
 
 
 @overload_method(StreamType, "uniform")
-@_plain
+@_without_annotations
 def _uniform(rng: types.Type, low: Any = 0.0, high: Any = 1.0) -> Overload:
     return lambda rng, low=0.0, high=1.0: low + (high - low) * _draw_random(_pointer(rng))
 
 
 @overload_method(StreamType, "normal")
-@_plain
+@_without_annotations
 def _normal(rng: types.Type, loc: Any = 0.0, scale: Any = 1.0) -> Overload:
     return lambda rng, loc=0.0, scale=1.0: loc + scale * _draw_normal(_pointer(rng))
 
 
 @overload_method(StreamType, "integers")
-@_plain
+@_without_annotations
 def _integers(rng: types.Type, low: types.Type, high: types.Type | None = None) -> Overload:
     if high is None or isinstance(high, (types.NoneType, types.Omitted)):
         return lambda rng, low, high=None: _draw_integer(_pointer(rng), 0, low)
@@ -263,7 +263,7 @@ def _integers(rng: types.Type, low: types.Type, high: types.Type | None = None) 
 
 
 @overload_method(StreamType, "choice")
-@_plain
+@_without_annotations
 def _choice(rng: types.Type, options: types.Type) -> Overload:
     if isinstance(options, types.Integer):
         return lambda rng, options: _draw_integer(_pointer(rng), 0, options)
@@ -284,7 +284,7 @@ def wide(x: Any) -> Any:
 
 
 @overload(wide)
-@_plain
+@_without_annotations
 def _wide(x: types.Type) -> Overload:
     if isinstance(x, types.Float):
         return lambda x: np.float64(x)
@@ -298,7 +298,7 @@ def outcome(result: Any) -> Any:
 
 
 @overload(outcome)
-@_plain
+@_without_annotations
 def _outcome(result: types.BaseTuple) -> Overload:
     if len(result) == 2:
         return lambda result: (result[0], result[1])
@@ -313,7 +313,7 @@ def _widened(node: ast.expr) -> ast.Call:
     return ast.copy_location(ast.Call(name, [node], []), node)
 
 
-class _Widened(ast.NodeTransformer):
+class _WidenTo64Bits(ast.NodeTransformer):
     """Widens array elements and results of foreign functions to 64 bits, and removes prints."""
 
     def __init__(self, uses: dict[str, Any]) -> None:
@@ -363,7 +363,7 @@ class _ReplaceModuleConstants(ast.NodeTransformer):
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
-class _NoAlias(compiler.CompilerBase):
+class _NoAliasCompiler(compiler.CompilerBase):
     """Compiles a function whose arguments share no memory, so that more of it is vectorized."""
 
     def define_pipelines(self) -> Any:
@@ -383,7 +383,7 @@ def _compilable(function: FunctionType, key: str, compiled: dict[FunctionType, A
             "it into a file or a notebook, or run it with debug=True"
         )
     uses = {name: value for node, name, value in uses_of(function) if node is not None}
-    tree = _Widened(uses).visit(tree)
+    tree = _WidenTo64Bits(uses).visit(tree)
     namespace = {name: computed_with(value) for name, value in names_of(function).items()}
     namespace["_wide"] = wide
     constants = {
@@ -402,8 +402,8 @@ def _compilable(function: FunctionType, key: str, compiled: dict[FunctionType, A
     exec(compile(module, function.__code__.co_filename, "exec"), namespace)
     namespace[tree.name].__defaults__ = computed_with(function.__defaults__)
     # Arguments of helpers may be overlapping parts of one array.
-    pipeline = compiler.Compiler if compiled else _NoAlias
-    options = {"forceinline": True, "pipeline_class": pipeline, **_OPTIONS}
+    pipeline = compiler.Compiler if compiled else _NoAliasCompiler
+    options = {"forceinline": True, "pipeline_class": pipeline, **_NUMBA_OPTIONS}
     compiled[function] = result = numba.njit(namespace[tree.name], **options)
     for name, helper in helpers_of(function):
         namespace[name] = _compilable(helper, key, compiled)
@@ -413,7 +413,7 @@ def _compilable(function: FunctionType, key: str, compiled: dict[FunctionType, A
 # --- compiling, and the cache ---------------------------------------------------------------------
 
 # Lanes are unsigned, because access with an index that may be negative has no constant stride.
-_SIGNATURE = types.void(types.CPointer(types.voidptr), *(types.uint64,) * 4)
+_LOOP_SIGNATURE = types.void(types.CPointer(types.voidptr), *(types.uint64,) * 4)
 
 
 class CompiledLoops:
@@ -464,21 +464,24 @@ def _compile(program: Program, key: str) -> Code:
         # eight comparisons.
         namespace["step_arrays"].__name__ = f"step_arrays_{short_key}"
         namespace["step_arrays"] = numba.njit(
-            namespace["step_arrays"], forceinline=True, pipeline_class=_NoAlias, **_OPTIONS
+            namespace["step_arrays"],
+            forceinline=True,
+            pipeline_class=_NoAliasCompiler,
+            **_NUMBA_OPTIONS,
         )
         for name in program.loops():
             loop = namespace[name]
             loop.__name__ = loop.__qualname__ = f"{name}_{short_key}"
-            function = numba.cfunc(_SIGNATURE, **_OPTIONS)(loop)
+            function = numba.cfunc(_LOOP_SIGNATURE, **_NUMBA_OPTIONS)(loop)
             library = function._library.serialize_using_object_code()
             saved[name] = library, function.native_name
     except NumbaError as problem:
         # Numba's long message is not shown; it stays available as the error's `__context__`.
-        raise error.InvalidArgument(_reason(str(problem), program)) from None
+        raise error.InvalidArgument(_short_error(str(problem), program)) from None
     return saved
 
 
-def _reason(text: str, program: Program) -> str:
+def _short_error(text: str, program: Program) -> str:
     """Extract the place in the class's functions and the reason from Numba's long message."""
     functions = [used for f in program.functions.values() for used in reachable(f)]
     files = "|".join({re.escape(used.__code__.co_filename) for used in functions})
@@ -507,7 +510,7 @@ def _machine() -> bytes:
 
 
 def _key_of(program: Program) -> str:
-    """Return the cache key of the code: a digest of the class, what it uses, and the machine."""
+    """Return the cache key: a digest of the class, the values it uses, and the machine."""
     digest = hashlib.sha256(_machine())
     digest.update(str(numba.config.BOUNDSCHECK).encode())  # changes whether code checks indices
     digest.update(program.source().encode())

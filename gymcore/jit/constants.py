@@ -27,7 +27,7 @@ from gymcore.jit.declarations import names_of, reachable, syntax_of
 __all__ = ["check_constants", "computed_with", "digest_of", "interpreted", "is_foreign", "uses_of"]
 
 # Packages whose functions are identified by name, because their versions are part of the key.
-_KNOWN = frozenset(("numpy", "numba", "gymcore", *sys.stdlib_module_names))
+_VERSIONED_PACKAGES = frozenset(("numpy", "numba", "gymcore", *sys.stdlib_module_names))
 
 # NumPy functions that create an array; compiled functions cannot allocate memory.
 _ARRAY_MAKERS = (
@@ -152,11 +152,11 @@ def digest_of(value: Any) -> bytes:
         TypeError: If the value has no digest.
     """
     digest = hashlib.sha256()
-    _add(digest.update, value, set())
+    _update_digest(digest.update, value, set())
     return digest.digest()
 
 
-def _add(update: Callable[[bytes], None], value: Any, seen: set[FunctionType]) -> None:
+def _update_digest(update: Callable[[bytes], None], value: Any, seen: set[FunctionType]) -> None:
     kind = type(value)
     if value is None or kind in (bool, int, float, complex, str, bytes):
         update(f"{kind.__name__} {value!r};".encode(errors="backslashreplace"))
@@ -167,18 +167,18 @@ def _add(update: Callable[[bytes], None], value: Any, seen: set[FunctionType]) -
     elif kind is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
         update(f"{kind.__qualname__} {getattr(value, '_fields', '')} {len(value)};".encode())
         for item in value:
-            _add(update, item, seen)
+            _update_digest(update, item, seen)
     elif kind is slice:
-        _add(update, (value.start, value.stop, value.step), seen)
+        _update_digest(update, (value.start, value.stop, value.step), seen)
     elif isinstance(value, enum.Enum):
-        _add(update, (kind.__qualname__, value.name, value.value), seen)
+        _update_digest(update, (kind.__qualname__, value.name, value.value), seen)
     elif isinstance(value, type) and issubclass(value, enum.Enum):
-        _add(update, tuple((member.name, member.value) for member in value), seen)
+        _update_digest(update, tuple((member.name, member.value) for member in value), seen)
     elif isinstance(value, np.dtype):
         update(f"dtype {value.str};".encode())
     elif (name := _known_name(value)) is not None:
         update(f"{name};".encode())
-    elif (function := _source(value)) is not None:
+    elif (function := _python_function(value)) is not None:
         options = getattr(value, "targetoptions", None)
         update(f"{kind.__name__} {options!r};".encode())
         if function not in seen:
@@ -198,7 +198,7 @@ def _add_function(
         update(ast.dump(tree).encode())
     for _, name, value in uses_of(function):
         update(f"{name}=".encode())
-        _add(update, value, seen)
+        _update_digest(update, value, seen)
 
 
 def _known_name(value: Any) -> str | None:
@@ -213,11 +213,11 @@ def _known_name(value: Any) -> str | None:
     resolved: Any = sys.modules.get(module, builtins)
     for part in name.split("."):
         resolved = getattr(resolved, part, None)
-    is_known = module.partition(".")[0] in _KNOWN
+    is_known = module.partition(".")[0] in _VERSIONED_PACKAGES
     return f"{module}.{name}" if is_known and resolved is value else None
 
 
-def _source(value: Any) -> FunctionType | None:
+def _python_function(value: Any) -> FunctionType | None:
     """Return a function itself, or the function that a Numba object was made from."""
     if isinstance(value, FunctionType):
         return value
@@ -274,7 +274,7 @@ def interpreted(
 
 def _for_interpreter(value: Any, array: type, replaced: dict[FunctionType, Any]) -> Any:
     if isinstance(value, ModuleType):
-        is_known = value.__name__.partition(".")[0] in _KNOWN and value is not np
+        is_known = value.__name__.partition(".")[0] in _VERSIONED_PACKAGES and value is not np
         return value if is_known else _Constants(value, array)
     if isinstance(value, FunctionType):
         return value if _known_name(value) else interpreted(value, array, replaced)

@@ -227,7 +227,7 @@ def needs_live_state(step: FunctionType) -> bool:
     """Return whether a step must not run in the state of a lane whose episode has ended.
 
     In that state, indices may be invalid, loops may not end, and draws would advance the stream.
-    A `for` whose range depends only on constants and parameters ends in every state.
+    A `for` loop whose range depends only on constants and parameters ends in any state.
     """
     if indexes(step):
         return True

@@ -104,7 +104,7 @@ class _Kernel:
                 ranges=ranges,
                 parameters=numbers_of(cls, "Parameters"),
                 reset_options=numbers_of(cls, "Options"),
-                infos=tuple((f.name, f.dtype, _length(f.shape)) for f in program.infos),
+                infos=tuple((f.name, f.dtype, _info_length(f.shape)) for f in program.infos),
             )
         except ValueError as problem:
             raise error.InvalidArgument(f"{where}: {problem}") from problem
@@ -145,7 +145,7 @@ def _kernel_of(cls: type[Env]) -> _Kernel:
     return kernel
 
 
-def _length(shape: tuple[int, ...]) -> int:
+def _info_length(shape: tuple[int, ...]) -> int:
     if len(shape) > 1:
         raise ValueError(f"Infos: expected arrays of one axis, got {shape}")
     return shape[0] if shape else 1
@@ -169,7 +169,7 @@ def _has_numba() -> bool:
     return True
 
 
-class _VectorClass:
+class _VectorClassDescriptor:
     """Descriptor for the vector environment class that belongs to a class."""
 
     def __get__(self, env: Any, cls: type[Env]) -> type[NativeVectorEnv]:
@@ -238,7 +238,7 @@ class Env(NativeEnv[Any]):
     """
 
     kernel_module = ""
-    vector_class = _VectorClass()
+    vector_class = _VectorClassDescriptor()
     arguments: ClassVar[tuple[str, ...]] = ("debug",)
     _kernel: ClassVar[_Kernel | None] = None  # not inherited: every class has its own
     _functions: ClassVar[dict[str, Any]] = {}

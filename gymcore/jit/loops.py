@@ -57,10 +57,12 @@ class Program(NamedTuple):
                 f"# Generated from {self.name} by gymcore.jit: i is the lane, arrays are memory of "
                 "the batch.",
                 self._step(),
-                self._listed("reset", reset, "rngs"),
-                self._listed("observe", f"observe(state, parameters, {self._observation()})"),
+                self._source_over_listed("reset", reset, "rngs"),
+                self._source_over_listed(
+                    "observe", f"observe(state, parameters, {self._observation()})"
+                ),
                 *(
-                    [self._listed("write_infos", "info(state, parameters, info)")]
+                    [self._source_over_listed("write_infos", "info(state, parameters, info)")]
                     * bool(self.infos)
                 ),
             ]
@@ -138,7 +140,7 @@ class Program(NamedTuple):
             ]
         )
 
-    def _listed(self, loop: str, call: str, *extra: str) -> str:
+    def _source_over_listed(self, loop: str, call: str, *extra: str) -> str:
         outputs = {"observe": self._parts(), "write_infos": self.infos}.get(loop, ())
         name, _, arguments = call.partition("(")
         lines = [
@@ -317,7 +319,7 @@ class LaneRandom:
         return lambda *args, **kwargs: np.asarray(draw(*args, **kwargs)).item()
 
 
-_LOOP = ctypes.CFUNCTYPE(
+_LOOP_TYPE = ctypes.CFUNCTYPE(
     None, ctypes.POINTER(ctypes.c_void_p), ctypes.c_int64, ctypes.c_int64, *(ctypes.c_int64,) * 2
 )
 
@@ -380,7 +382,7 @@ class InterpretedLoops:
             except BaseException as problem:  # it cannot pass through C: the batch raises it
                 self._fail(problem)
 
-        return _LOOP(run)
+        return _LOOP_TYPE(run)
 
 
 def _checked(program: Program, name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -32,7 +32,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 # The oldest version of Minari that reads this format. Minari refuses versions that it doesn't know.
 _MINARI_VERSION = "0.5.0"
-_ID = re.compile(r"([-\w][-\w/]*[-\w]/)?[-\w]+-v\d+")
+_DATASET_ID = re.compile(r"([-\w][-\w/]*[-\w]/)?[-\w]+-v\d+")
 # The attributes with which Minari describes a space.
 _ATTRIBUTES: dict[type[Space], tuple[str, ...]] = {
     Box: ("dtype", "shape", "low", "high"),
@@ -109,8 +109,12 @@ class DatasetWriter(NoCopies):
         n, budget = int(envs.num_envs), positive("buffer_bytes", buffer_bytes)
         space, action_space = envs.single_observation_space, envs.single_action_space
         self._described: Info = {
-            "observation_space": json.dumps(_described("observations", space), default=_plain),
-            "action_space": json.dumps(_described("actions", action_space), default=_plain),
+            "observation_space": json.dumps(
+                _describe_space("observations", space), default=_json_value
+            ),
+            "action_space": json.dumps(
+                _describe_space("actions", action_space), default=_json_value
+            ),
             "env_spec": None if envs.spec is None else _env_spec(envs.spec),
         }
         self._paths = {
@@ -157,7 +161,7 @@ class DatasetWriter(NoCopies):
         self, actions: object, observations: object, rewards: object, terminated: object,
         truncated: object, infos: Info,
     ) -> None:  # fmt: skip
-        """Copy a step of all lanes: the actions, and what `envs.step` returned for them.
+        """Copy a step of all lanes: the actions, and the results of `envs.step`.
 
         Steps that only reset a lane (next-step autoreset) are left out. With disabled autoreset,
         `reset` begins the next episodes.
@@ -200,10 +204,10 @@ class DatasetWriter(NoCopies):
             self._finals[end] = {name: leaf[k] for name, leaf in leaves.items()}
 
     def reserve(self, rows: int) -> int:
-        """Return how many rows of `steps` and `actions`, at most `rows`, can be written next.
+        """Make room in `steps` and `actions` for up to `rows` new rows; return how many fit.
 
-        They begin at the row `self.rows`; `advance` counts them. Raises `OSError` if the buffer is
-        full and cannot be written to the file.
+        The new rows begin at `self.rows`; `advance` counts them once they are written. Raises
+        `OSError` if the buffer is full and cannot be written to the file.
         """
         self._check_open()
         if self.rows + rows > self._capacity:
@@ -360,7 +364,7 @@ class _EpisodeFile:
         for key in self._groups:
             h5py.h5g.create(group, key.encode(), lcpl=self._links)
         for key, array in {**part, "terminations": flags[0], "truncations": flags[1]}.items():
-            array = self._typed(array)
+            array = self._h5py_array(array)
             kind = h5py.h5t.py_create(array.dtype, logical=True)
             shape = h5py.h5s.create_simple(array.shape)
             column = h5py.h5d.create(group, key.encode(), kind, shape, lcpl=self._links)
@@ -383,11 +387,11 @@ class _EpisodeFile:
             shape, min_rows = array.shape[1:], 4096 // max(1, array[:1].nbytes)
             chunks = (max(1, min_rows, len(array)), *shape) if array.size else True
             group.create_dataset(
-                name, data=self._typed(array), maxshape=(None, *shape), chunks=chunks
+                name, data=self._h5py_array(array), maxshape=(None, *shape), chunks=chunks
             )
         self._num_written[lane] = self._num_written.get(lane, 0) + len(part["rewards"])
 
-    def _typed(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _h5py_array(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return an array with the dtype that h5py needs for texts."""
         return array.astype(self._h5py.string_dtype()) if array.dtype == object else array
 
@@ -410,7 +414,7 @@ def _dataset_id(path: Path) -> str:
     root = Path(os.environ.get("MINARI_DATASETS_PATH") or "~/.minari/datasets").expanduser()
     relative = Path(os.path.relpath(path, root.absolute())).as_posix()
     name = path.name if relative.startswith("..") else relative
-    if not _ID.fullmatch(name):
+    if not _DATASET_ID.fullmatch(name):
         expected = "a folder whose name ends with a version, such as cartpole/random-v0"
         raise InvalidArgument(f"path: expected {expected}, got {name!r}")
     return name
@@ -441,7 +445,7 @@ def _checked(name: str, value: Any, row: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def _described(kind: str, space: Space) -> Info:
+def _describe_space(kind: str, space: Space) -> Info:
     """Return a space as Minari describes it; raise `ArgumentTypeError` if it cannot."""
     for base, attributes in _ATTRIBUTES.items():
         if isinstance(space, base) and "\0" not in getattr(space, "characters", ""):
@@ -449,16 +453,19 @@ def _described(kind: str, space: Space) -> Info:
             values = {name: getattr(space, name) for name in attributes}
             return {"type": base.__name__, **values, **texts}
     if isinstance(space, Tuple):
-        return {"type": "Tuple", "subspaces": [_described(kind, part) for part in space.spaces]}
+        return {
+            "type": "Tuple",
+            "subspaces": [_describe_space(kind, part) for part in space.spaces],
+        }
     if isinstance(space, Dict) and all(
         isinstance(key, str) and re.fullmatch(r"(?!\.$)[^/\0]+", key) for key in space.spaces
     ):
-        parts = {key: _described(kind, part) for key, part in space.spaces.items()}
+        parts = {key: _describe_space(kind, part) for key, part in space.spaces.items()}
         return {"type": "Dict", "subspaces": parts}
     raise ArgumentTypeError(f"{kind}: Minari has no format for the space {space}")
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Return NumPy's arrays, numbers and dtypes as JSON's types."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 

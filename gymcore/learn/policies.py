@@ -91,7 +91,7 @@ def _module_function(torch: Any, module: Any, space: Space) -> Act:
     device = floats[0].device if floats else None
 
     def tensor(array: Any) -> Any:
-        result = torch.tensor(np.asarray(array), device=device)  # copied: the module may change it
+        result = torch.tensor(np.asarray(array), device=device)  # copy: the module may change it
         return result.to(floats[0].dtype) if floats and result.is_floating_point() else result
 
     def act(observations: object, begins: Begins) -> object:

@@ -173,7 +173,9 @@ class ReplayBuffer(NoCopies):
             )
             for name, part, _ in _leaves(layout, name, create_empty_array(space, 1))
         ]
-        self._objects = _Objects(n, 4 * (capacity + 2 * n) * len(parts) if self._has_objects else 0)
+        self._objects = _ObjectStore(
+            n, 4 * (capacity + 2 * n) * len(parts) if self._has_objects else 0
+        )
         num_observed = sum(name.startswith("observations") for name, _, _ in parts)
         fields: list[Any] = []
         for k, (name, dtype, shape) in enumerate(parts):
@@ -231,14 +233,14 @@ class ReplayBuffer(NoCopies):
         if self._are_arrays:
             self._memory.add(
                 observations, actions, next_observations, rewards, terminated, truncated, infos,
-                next_observations, self._finals,
+                next_observations, self._final_observations,
             )  # fmt: skip
             return
         self._objects.begin()
         before = self._split(self._observation, "observations", observations)
         acted = self._split(self._action, "actions", actions)
         after = self._split(self._observation, "next_observations", next_observations)
-        arguments = infos, next_observations, self._finals
+        arguments = infos, next_observations, self._final_observations
         self._memory.add(before, acted, after, rewards, terminated, truncated, *arguments)
         self._objects.commit()
 
@@ -249,7 +251,9 @@ class ReplayBuffer(NoCopies):
             for name, part, value in _leaves(layout, name, batch)
         )
 
-    def _finals(self, infos: Mapping[str, Any], after: Any, terminated: Any, truncated: Any) -> Any:
+    def _final_observations(
+        self, infos: Mapping[str, Any], after: Any, terminated: Any, truncated: Any
+    ) -> Any:
         """Return arrays with the last observations of lanes that ended, in same-step mode."""
         if "final_obs" not in infos:
             raise InvalidArgument(
@@ -356,7 +360,7 @@ class ReplayBuffer(NoCopies):
         self._memory.update_priorities(indices, priorities)
 
 
-class _Objects:
+class _ObjectStore:
     """Stores objects and numbers them; records contain the numbers.
 
     A step of all lanes takes at most three numbers for each lane and part. A number is used again
@@ -414,7 +418,7 @@ def _fraction(name: str, value: Any) -> float:
 
 
 def _saved_dtype(num_envs: int, tree_size: int) -> np.dtype[np.void]:
-    """Return the dtype of what `ReplayMemory` saves beside the records."""
+    """Return the dtype of the fields that `ReplayMemory` saves besides the records."""
     fields: list[Any] = [("tree", np.float64, (tree_size,)), ("version", np.int64)]
     fields += [("stack", np.int64), ("alpha", np.float64)]
     fields += [("max_priority", np.float64), ("random", np.uint64, (4,)), ("head", np.int64)]
@@ -426,11 +430,11 @@ def _arrays(
     path: str | os.PathLike[str] | None, record: np.dtype[np.void], capacity: int,
     saved: np.dtype[np.void], last: bytes,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Return the arrays of the records and of what is saved beside them.
+    """Return the arrays of the records and of the saved fields (`_saved_dtype`).
 
-    Their memory is new, and taken from the system when it is written to, or that of a file in the
-    format .npy, after whose array follows what is saved. `last` is the end of that in a new buffer,
-    after zeros.
+    Without a path, the system allocates their memory when it is first written to. With a path, they
+    share the memory of a file: an array in the format .npy, followed by the saved fields. A new
+    buffer contains zeros, except for `last`, its last bytes.
     """
     written = io.BytesIO()
     header = {"descr": npy.dtype_to_descr(record), "fortran_order": False, "shape": (capacity,)}

@@ -25,7 +25,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 # Action dtype and ranges of a kernel that passes actions to Python unchecked.
-_UNCHECKED: Action = ((np.int64, ()), ((0, 1),))
+_UNCHECKED_ACTION: Action = ((np.int64, ()), ((0, 1),))
 
 
 def put_infos(infos: Info, source: Info, mask: Bools) -> None:
@@ -175,7 +175,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
 
         layout = self._layout = array_layout("observation_space", observation_space)
         parts = leaves_of(layout)
-        action, ranges = checked_action(action_space) or _UNCHECKED
+        action, ranges = checked_action(action_space) or _UNCHECKED_ACTION
         self._checks_actions = checked_action(action_space) is not None
         kernel = CustomKernel(
             type(self).__name__, parts=parts, action=action, ranges=ranges, loops=False

@@ -218,7 +218,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
             batch.env = weakref.ref(self)
 
     def step_in_python(self, action: Any) -> tuple[float, bool, Info]:
-        """Step through the methods in `compiled_methods`; return reward, `terminated` and infos."""
+        """Step by calling the methods in `compiled_methods`; return reward, `terminated`, infos."""
         raise NotImplementedError(f"{type(self).__name__} has no step_in_python(action)")
 
     @classmethod

@@ -13,7 +13,7 @@ from gymcore_ext.engine.lane_stream import draw_from
 if TYPE_CHECKING:
     from gymcore_ext.engine.batch import Batch
 
-_WORD = (1 << 64) - 1
+_WORD_MASK = (1 << 64) - 1
 _NOT_USED = np.random.SeedSequence(0)
 
 
@@ -65,7 +65,7 @@ class PCG64(np.random.PCG64):
 
     def __init__(self, words: np.ndarray) -> None:
         """Create a view of the stream."""
-        # Not the constructor of PCG64, which would seed a stream of its own.
+        # Do not call the constructor of PCG64: it would seed a stream of its own.
         np.random.BitGenerator.__init__(self, _NOT_USED)
         self.words = words
         draw_from(self, words)
@@ -99,7 +99,7 @@ class PCG64(np.random.PCG64):
                 f"{expected}, with 128-bit numbers, an odd increment and a 32-bit half draw, "
                 f"got {value!r}"
             )
-        self.words[:4] = state >> 64, state & _WORD, increment >> 64, increment & _WORD
+        self.words[:4] = state >> 64, state & _WORD_MASK, increment >> 64, increment & _WORD_MASK
         self.words[4:].view(np.uint32)[:] = bool(halves[0]), halves[1]
 
     def advance(self, delta: int) -> PCG64:

@@ -524,7 +524,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     def _set_lanes_attr(self, name: str, values: Any) -> None:
         env_class = self.env_class
-        # One value of these attributes is an array itself.
+        # A single value of such an attribute is already an array.
         has_columns = name in env_class.parameters and len(env_class.parameters[name].columns) > 1
         one_value_ndim = 1 if has_columns or name == "state" else 0
         is_list = isinstance(values, (list, tuple)) and not (has_columns and np.ndim(values) == 1)

@@ -96,7 +96,7 @@ class Client:
             DependencyNotInstalled: If msgpack is missing.
         """
         check_msgpack()
-        self.address, self._target = _parsed(address)
+        self.address, self._target = _parse_address(address)
         self._limit = positive("max_message_bytes", max_message_bytes)
         self._tls = None if keys is None else client_context(keys)
         self._timeout = time_limit("timeout", timeout)
@@ -208,7 +208,7 @@ class Client:
 
     def _receive_frames(self, seconds: float) -> list[memoryview] | None:
         """Wait for a message; return None if there is no message or no connection."""
-        connection = self._connected(seconds)
+        connection = self._connect(seconds)
         if connection is None:
             return None
         try:
@@ -229,7 +229,7 @@ class Client:
             time.sleep(min(seconds, RETRY_SECONDS))
             return None
 
-    def _connected(self, seconds: float) -> Connection | None:
+    def _connect(self, seconds: float) -> Connection | None:
         """Return the connection. If there is none, make one and send the last request."""
         if self._connection is None:
             deadline = time.monotonic() + seconds
@@ -335,7 +335,7 @@ class Client:
         raise self.malformed("a result, a refusal or an error", (status, value))
 
 
-def _parsed(address: str) -> tuple[str, tuple[str, int]]:
+def _parse_address(address: str) -> tuple[str, tuple[str, int]]:
     """Return an address in the form `tcp://host:port`, and its host and port."""
     if not isinstance(address, str):
         raise error.ArgumentTypeError(f"address: expected a string, got {address!r}")

@@ -31,8 +31,8 @@ GREETING_SECONDS = 10.0
 REPORT_SECONDS = 10.0
 POLL_SECONDS = 0.2
 
-FIRST_BYTES = 1 << 16
-"""Maximum message size of a connection without a session, enough for a greeting."""
+MAX_GREETING_BYTES = 1 << 16
+"""Maximum message size of a connection that has not greeted yet."""
 
 MAX_CONNECTIONS = 64
 """Maximum number of connections. A further one replaces a connection without a session."""
@@ -54,7 +54,7 @@ class Hosted(Protocol):
         ...
 
     def respond(self, verb: str, arguments: Sequence[Any]) -> object:
-        """Return the reply to a request; an exception is sent to the client."""
+        """Return the reply to a request. The server sends an exception to the client."""
         ...
 
     def steps(self) -> int:
@@ -208,7 +208,7 @@ class Server(NoCopies):
             except OSError:  # the peer has already disconnected
                 peer.close()
                 continue
-            connection = Connection(peer, FIRST_BYTES)
+            connection = Connection(peer, MAX_GREETING_BYTES)
             self._connections[connection] = time.monotonic()
             self._selector.register(peer, selectors.EVENT_READ, connection)
 
@@ -300,7 +300,7 @@ class Server(NoCopies):
             self.refused += 1
             return []
         self._number = number
-        self._reply = self._performed(number, verb, arguments)
+        self._reply = self._execute(number, verb, arguments)
         return self._reply
 
     def _give_session(self, connection: Connection) -> None:
@@ -326,7 +326,7 @@ class Server(NoCopies):
         hello = {**description, "hash": message_hash(description)}
         return encode((VERSION, number, "ok", (hello, self._max_bytes)))
 
-    def _performed(self, number: int, verb: str, arguments: list[object]) -> list[Frame]:
+    def _execute(self, number: int, verb: str, arguments: list[object]) -> list[Frame]:
         """Execute a request, and return the frames of the reply."""
         try:
             if verb == BYE:

@@ -51,9 +51,9 @@ Frame = bytes | memoryview
 T = TypeVar("T")
 
 # Names by native dtypes, dtypes by names, and types that the header contains unchanged.
-_NAMES = {np.dtype(name).newbyteorder("="): name for name in DTYPES}
+_DTYPE_NAMES = {np.dtype(name).newbyteorder("="): name for name in DTYPES}
 _DTYPES: dict[object, DType] = {name: np.dtype(name) for name in DTYPES}
-_PLAIN = frozenset((type(None), bool, int, float, str))
+_UNCHANGED_TYPES = frozenset((type(None), bool, int, float, str))
 
 # Tags: the first item of a list is the type of value that it encodes.
 ARRAY, OBJECTS, SCALAR, LIST, TUPLE = range(5)
@@ -109,7 +109,7 @@ class _Encoder:
 
     def value(self, value: object, depth: int) -> object:
         """Return a value in the form that is packed with msgpack."""
-        if type(value) in _PLAIN:
+        if type(value) in _UNCHANGED_TYPES:
             return value
         if depth > MAX_DEPTH:
             raise InvalidArgument(f"message: expected at most {MAX_DEPTH} levels of nesting")
@@ -127,7 +127,10 @@ class _Encoder:
         raise ArgumentTypeError(f"message: expected numbers, strings and arrays, got {type(value)}")
 
     def values(self, values: Iterable[object], depth: int) -> list[object]:
-        return [item if type(item) in _PLAIN else self.value(item, depth + 1) for item in values]
+        return [
+            item if type(item) in _UNCHANGED_TYPES else self.value(item, depth + 1)
+            for item in values
+        ]
 
     def array(self, array: Array, depth: int) -> list[object]:
         if array.dtype.kind in "OU":
@@ -143,7 +146,7 @@ class _Encoder:
 
 def dtype_name(dtype: DType) -> str:
     """Return the name of a dtype in messages; raise `ArgumentTypeError` if it cannot be sent."""
-    name = _NAMES.get(dtype) or _NAMES.get(dtype.newbyteorder("="))
+    name = _DTYPE_NAMES.get(dtype) or _DTYPE_NAMES.get(dtype.newbyteorder("="))
     if name is None:
         raise ArgumentTypeError(f"message: expected numbers or bools, got {dtype}")
     return name
@@ -197,7 +200,7 @@ class _Decoder:
     def value(self, value: Any, depth: int) -> object:
         """Return the value that a msgpack value encodes."""
         kind = type(value)
-        if kind in _PLAIN:
+        if kind in _UNCHANGED_TYPES:
             return value
         if kind is not list and kind is not dict:
             raise InvalidArgument(
@@ -235,7 +238,10 @@ class _Decoder:
         raise InvalidArgument(f"message: expected a tag below 5, got {tag}")
 
     def values(self, values: Iterable[object], depth: int) -> list[object]:
-        return [item if type(item) in _PLAIN else self.value(item, depth + 1) for item in values]
+        return [
+            item if type(item) in _UNCHANGED_TYPES else self.value(item, depth + 1)
+            for item in values
+        ]
 
     def objects(self, shape: object, items: object, depth: int) -> Array:
         values = self.values(_checked(items, list, "items"), depth)

@@ -123,7 +123,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
             with contextlib.suppress(Exception):
                 self._close_envs()
             raise
-        self._bind()
+        self._create_loop()
         if type(self).step is not SyncVectorEnv.step:
             self._make_step_buffers()
 
@@ -136,7 +136,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._truncations = np.zeros(self.num_envs, np.bool_)
         self._autoreset_envs = np.zeros(self.num_envs, np.bool_)
 
-    def _bind(self) -> None:
+    def _create_loop(self) -> None:
         """Create the loop over the environments."""
         self._find_action_layout()
         layout, n = layout_of(self.single_observation_space, copy=self.copy), self.num_envs
@@ -146,12 +146,12 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
             BatchBuffer(TRANSITION, n),
             BatchBuffer(EPISODE, n) if self.episode_statistics else None,
             mode=AUTORESET_NUMBERS[self.autoreset_mode],
-            add_info=self._merging(),
+            add_info=self._info_merger(),
             errors=error,
         )
         self._loop.final_frames = self._final_frames
 
-    def _merging(self) -> Any:
+    def _info_merger(self) -> Any:
         """Return the function that merges infos, or None if it is `VectorEnv._add_info`."""
         if type(self)._add_info is VectorEnv._add_info:
             return None
@@ -288,7 +288,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         state = dict(state)
         lanes = state.pop("_lanes")
         self.__dict__.update(state)
-        self._bind()
+        self._create_loop()
         if lanes is not None:
             for lane, saved in enumerate(lanes):
                 self._loop.load_lane(lane, saved)

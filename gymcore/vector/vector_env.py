@@ -190,7 +190,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
 
         Wrappers that truncate episodes use this. The next step resets the environments in the mask
         `[num_envs] bool` (NEXT_STEP), or is not allowed before they are reset (DISABLED). In
-        SAME_STEP, the wrapper must reset them itself.
+        SAME_STEP, the wrapper must reset these environments itself.
 
         Raises:
             UnsupportedMode: If this environment, or its autoreset mode, does not support it.

@@ -31,7 +31,7 @@ __all__ = ["ArrayConversion", "array_conversion"]
 Device: TypeAlias = object
 """Device argument of an array library: for PyTorch a `torch.device` or its name."""
 
-_TITLES = {"torch": "Torch", "jax": "Jax", "cupy": "CuPy"}
+_LIBRARY_TITLES = {"torch": "Torch", "jax": "Jax", "cupy": "CuPy"}
 
 
 class _NoConversionError(error.ArgumentTypeError):
@@ -50,8 +50,8 @@ def module_name_to_namespace(name: str) -> ModuleType:
     except ImportError as problem:
         package = name.partition(".")[0]
         raise error.DependencyNotInstalled(
-            f"{_TITLES.get(package, package)} is not installed therefore its arrays cannot be "
-            f"used, run `{pip_install(package)}`"
+            f"{_LIBRARY_TITLES.get(package, package)} is not installed therefore its arrays cannot "
+            f"be used, run `{pip_install(package)}`"
         ) from problem
     return module_namespace(module)
 
@@ -211,7 +211,7 @@ def _through_dlpack(value: Any, xp: ModuleType, name: str, device: Device) -> An
     try:
         array = xp.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError, AttributeError):
-        # Read-only, or of a dtype that one of the libraries does not export: copied.
+        # Copy: it is read-only, or of a dtype that one of the libraries does not export.
         array = xp.asarray(np.array(value, copy=True) if isinstance(value, np.ndarray) else value)
     if device is None:
         return array

@@ -363,7 +363,7 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
             FailedCheck: If the info already has an entry under `stats_key`.
         """
         observation, reward, terminated, truncated, info = self.env.step(action)
-        # Not in place: rewards may be arrays, and the last info and the queue hold this object.
+        # Not `+=`: rewards may be arrays, and the last info and the queue hold this object.
         self.episode_returns = self.episode_returns + reward  # type: ignore[operator]
         self.episode_lengths += 1
         if terminated or truncated:

@@ -378,8 +378,8 @@ _BRIGHTNESS_SHARES = (76, 149, 29)
 _Frame = npt.NDArray[np.uint8]
 
 
-class _DisturbedFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
-    """Base class of `AddWhiteNoise` and `ObstructView`: passes every frame to `_disturb`."""
+class _NoisyFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+    """Base class of `AddWhiteNoise` and `ObstructView`: passes every frame to `_add_noise`."""
 
     is_noise_grayscale: bool
 
@@ -399,14 +399,14 @@ class _DisturbedFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         what = str(type(frame))
         if isinstance(frame, np.ndarray):
             if frame.dtype == np.uint8 and frame.ndim == 3 and frame.shape[2] == 3:
-                return self._disturb(frame)
+                return self._add_noise(frame)
             what = f"{frame.dtype} {frame.shape}"
         raise error.ArgumentTypeError(
             f"{type(self).__name__}: expected `env.render()` to return an array "
             f"[height, width, 3] of uint8, got {what} (render_mode={self.env.render_mode!r})"
         )
 
-    def _disturb(self, frame: _Frame) -> _Frame:
+    def _add_noise(self, frame: _Frame) -> _Frame:
         """Return a disturbed copy of the frame."""
         raise NotImplementedError
 
@@ -418,7 +418,7 @@ class _DisturbedFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
         return self.np_random.integers(0, 255, size=shape, dtype=np.uint8)
 
 
-class AddWhiteNoise(_DisturbedFrames[ObsType, ActType]):
+class AddWhiteNoise(_NoisyFrames[ObsType, ActType]):
     """Replace random pixels of the frames by noise.
 
     Examples:
@@ -455,13 +455,13 @@ class AddWhiteNoise(_DisturbedFrames[ObsType, ActType]):
         self.probability_of_noise_per_pixel = probability_of_noise_per_pixel
         self.is_noise_grayscale = is_noise_grayscale
 
-    def _disturb(self, frame: _Frame) -> _Frame:
+    def _add_noise(self, frame: _Frame) -> _Frame:
         noise = self._noise(frame.shape)
         mask = self.np_random.random(frame.shape[:2]) < self.probability_of_noise_per_pixel
         return np.where(mask[:, :, None], noise, frame)
 
 
-class ObstructView(_DisturbedFrames[ObsType, ActType]):
+class ObstructView(_NoisyFrames[ObsType, ActType]):
     """Cover random squares of the frames with noise.
 
     Attributes:
@@ -513,7 +513,7 @@ class ObstructView(_DisturbedFrames[ObsType, ActType]):
         self.obstruction_width = obstruction_width
         self.is_noise_grayscale = is_noise_grayscale
 
-    def _disturb(self, frame: _Frame) -> _Frame:
+    def _add_noise(self, frame: _Frame) -> _Frame:
         height, width, _ = frame.shape
         squares = int(height * width * self.obstruction_centers_ratio)
         centers = self.np_random.integers(0, height * width, squares)

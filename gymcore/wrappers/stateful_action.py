@@ -102,9 +102,9 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
         ActionWrapper.__init__(self, env)
         self.repeat_action_probability = repeat_action_probability
         self.repeat_action_duration_range = durations
-        self._forget()
+        self._clear_last_action()
 
-    def _forget(self) -> None:
+    def _clear_last_action(self) -> None:
         self.last_action: ActType | None = None
         self.is_sticky_actions = False
         self.num_repeats: int | np.integer[Any] = 0
@@ -112,7 +112,7 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment, and clear the last action."""
-        self._forget()
+        self._clear_last_action()
         return super().reset(seed=seed, options=options)
 
     def action(self, action: ActType) -> ActType:

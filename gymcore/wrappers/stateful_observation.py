@@ -504,7 +504,7 @@ class TimeFormat:
         if self._normalize:
             times = (steps / self._max_steps).astype(np.float32)
         if not self._flat:
-            return self._ordered(self._put(observations, times.copy().reshape(n, 1)))
+            return self._in_space_order(self._put(observations, times.copy().reshape(n, 1)))
         if isinstance(self._single, Box):
             size = self._size
             flat = np.empty((n, size + 1), self.space.dtype)
@@ -519,7 +519,7 @@ class TimeFormat:
         ]
         return concatenate(self.space, rows, create_empty_array(self.space, n))
 
-    def _ordered(self, joined: Any) -> Any:
+    def _in_space_order(self, joined: Any) -> Any:
         """Return a dict with its keys in the order of the space, as in batches of it."""
         if isinstance(joined, dict):
             return {key: joined[key] for key in self._joined.spaces}

@@ -774,11 +774,11 @@ def join_frames(
     """Return the space of observations with frames, and the function that adds a frame."""
     key, parts = (None, space.spaces) if isinstance(space, Dict) else (obs_key, space)
     sort_keys = space.sort_keys if isinstance(space, Dict) else True
-    join = functools.partial(_joined, render_only, render_key, key)
+    join = functools.partial(_add_frame, render_only, render_key, key)
     return frames if render_only else Dict(join(parts, frames), sort_keys=sort_keys), join
 
 
-def _joined(
+def _add_frame(
     only: bool, render_key: str, obs_key: str | None, observation: Any, frame: object
 ) -> Any:
     """Add a frame to an observation, which is a dict if `obs_key` is None."""

@@ -511,7 +511,7 @@ cdef void load(void* memory, const void* shared, const void* saved) noexcept nog
 
 
 cdef int check(const void* saved, const void* shared) noexcept nogil:
-    """Check every number of the episode. Python checks the emulator's state, and frames may be any bytes."""
+    """Check every number of the episode. Python checks the emulator's state; any bytes are valid frames."""
     cdef const games_t* self = <const games_t*> shared
     cdef const saved_t* head = <const saved_t*> saved
     cdef const game_episode_t* episode = &head.episode
@@ -609,7 +609,7 @@ cdef class Games(LaneStore):
             lane.stack = lane.captured + self.games.screen_bytes
 
     def set_ale(self, Py_ssize_t lane, object ale, size_t address):
-        """Set the ALEInterface of a lane and its address. It has a ROM and no sticky actions. Or set None and 0."""
+        """Set the ALEInterface of a lane, with a ROM and without sticky actions, and its address; or None and 0."""
         (<game_t*> self._lane(lane)).ale = <void*> address
         self.ales[lane] = ale
 

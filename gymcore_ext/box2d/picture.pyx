@@ -110,7 +110,7 @@ cdef inline rgb_t* mixed(image_t* image, int row, int run) noexcept nogil:
 
 
 cdef inline void paint_within(image_t* image, int row, int run, int begin, int end, rgb_t color) noexcept nogil:
-    """Set those of the pixels `begin` to `end` - 1 that belong to a run."""
+    """Set the pixels of a run among the pixels `begin` to `end` - 1."""
     cdef int first = max(begin, first_of(run)), count = min(end, first_of(run + 1)) - first
     if count > 0:
         fill(mixed(image, row, run) + first, count, color)

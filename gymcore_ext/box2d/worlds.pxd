@@ -14,7 +14,7 @@ cdef enum:
     MAX_MOVING = 5
     MAX_JOINTS = 4
 
-# Limits of numbers and of counts of steps that have no other limits.
+# Largest valid values of saved numbers and step counts for which no other limit exists.
 cdef extern from *:
     const double MAX_NUMBER "1e15"
     const int64_t MAX_COUNT "((int64_t)1 << 52)"
@@ -64,7 +64,7 @@ ctypedef struct family_t:
     void (*begin)(
         const worlds_t* self, world_lane_t* lane, const double* parameters, const double* options, rng_t* rng
     ) noexcept nogil
-    # Return whether an episode, whose bytes may be any, is valid for a lane that has been reset, or has not.
+    # Return whether arbitrary bytes are a valid episode. `was_reset` is whether the saved lane had been reset.
     bint (*is_valid)(const void* episode, bint was_reset) noexcept nogil
     # Create the bodies of an episode in an empty world.
     void (*build)(const worlds_t* self, world_lane_t* lane) noexcept nogil

@@ -288,7 +288,7 @@ cdef class Batch:
         self.busy = 0
 
     def random(self, object lanes, Py_ssize_t size):
-        """Draw float64 [n, size] on [0, 1) for lanes, int64 [n]; each row is what Generator.random(size) returns."""
+        """Draw float64 [n, size] on [0, 1) for lanes, int64 [n]; each row equals Generator.random(size)."""
         cdef const int64_t* indices = lane_pointer(lanes, "lanes", self.num_envs, self.errors)
         cdef Py_ssize_t k, i, n = len(lanes)
         cdef cnp.ndarray drawn = np.empty((n, size))
@@ -643,7 +643,7 @@ cdef class Batch:
     cdef object _take_observations(self, outputs_t* out, int64_t* numbers):
         """Point `out` to new observation arrays and return them; in a batch of one, integers go to `numbers`.
 
-        With arrays for them, a step of Blackjack takes twice as long, and one of FrozenLake an eighth longer.
+        With arrays instead, a step of Blackjack would take twice as long, and a step of FrozenLake an eighth longer.
         """
         cdef int k
         if self.observes_numbers:

@@ -87,7 +87,7 @@ def kernel_spec(object capsule):
 
 
 cdef void* pointer_of(object capsule, const char* name, str argument, object type_error) except NULL:
-    """Return what a capsule of this name points to."""
+    """Return the pointer of a capsule, which must have this name."""
     if not PyCapsule_IsValid(capsule, name):
         raise type_error(f"{argument}: expected a capsule named {name.decode()}, got {type(capsule).__name__}")
     return PyCapsule_GetPointer(capsule, name)

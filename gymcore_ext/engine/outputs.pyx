@@ -35,7 +35,10 @@ cdef tuple take_all(tuple sources, void** parts):
 
 
 cdef dict named_infos(tuple fields, tuple arrays, object always, object steps, object terminations):
-    """Return infos in Gymnasium's layout: an array and a mask for each entry. Entries without a mask are omitted."""
+    """Return infos in Gymnasium's layout: an array and a mask for each entry.
+
+    The other arguments are the masks for each `when` of kernel.h; entries whose mask is None are omitted.
+    """
     cdef tuple rows = (always, steps, terminations)  # by `when`
     cdef dict infos = {}
     cdef Py_ssize_t k
@@ -88,7 +91,7 @@ cdef class StepArrays:
             if any([when for _, _, when in self.fields]):
                 self.begun = np.zeros(n, np.bool_)
 
-    # These methods drop their own references first: a ring recycles an array only if nobody else refers to it.
+    # These methods drop their own references first: a ring recycles an array only if no other reference to it exists.
 
     cdef object take_observations(self, void** parts):
         """Return an array, or a tuple or dict of arrays, for observations, and store their addresses in `parts`."""
@@ -182,7 +185,7 @@ cdef class StepArrays:
         return infos
 
     cdef dict infos_of_lane(self, const lanes_t* lanes, bint beginning, bint numpy_scalars):
-        """Return the infos of the only lane, without those of terminations; if `beginning`, only those of a reset."""
+        """Return the infos of the only lane, except those of terminations; if `beginning`, only those of a reset."""
         cdef const sizes_t* sizes = &lanes.sizes
         cdef void* parts[MAX_INFOS]
         cdef cnp.ndarray value, array

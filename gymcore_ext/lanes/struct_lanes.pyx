@@ -207,7 +207,7 @@ cdef int64_t copy_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
 cdef class LaneStore:
     """Base class of lanes that are structs, whose bytes are 0 at first.
 
-    A saved lane consists of what `save` of its functions writes, or of the bytes of the lane.
+    A saved lane consists of the bytes that its `save` function writes; without that function, of the bytes of the lane.
 
     Attributes:
         saved_dtype: dtype of one saved lane.

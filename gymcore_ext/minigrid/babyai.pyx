@@ -554,7 +554,7 @@ cdef description_t draw_description(build_t* b, int first, int count, int locked
 
 
 cdef int draw_digit(build_t* b, int k) noexcept nogil:
-    """Draw one of the octal digits of a parameter."""
+    """Return one of the octal digits of parameter `k`, chosen at random."""
     cdef int digits = number(b, k), count = 0
     while count < 6 and digits >> 3 * count:
         count += 1

@@ -190,7 +190,7 @@ cdef inline void clip_range(int start, int step, int limit, int size, int* low, 
 cdef inline uint64_t spread_up(uint64_t light, uint64_t clear) noexcept nogil:
     """Return the clear cells of a row that light reaches by spreading to higher bits.
 
-    The addition carries each lit bit through the clear bits above it, which flips these except for the lit ones.
+    The addition carries each lit bit through the clear bits above it, and so flips those of them that are not lit.
     """
     light &= clear
     return ((clear ^ (clear + light)) | light) & clear

@@ -64,8 +64,8 @@ cdef extern from "numpy/ufuncobject.h":
         void** data
 
 
-# Names of what is used by address, in the order of mujoco_calls.h: functions of every version, the handlers of MuJoCo
-# 4, those of MuJoCo 3, and the variable with the callback that computes controls.
+# Names of the symbols that are used by address, in the order of mujoco_calls.h: functions of every version, the
+# handlers of MuJoCo 4 and of MuJoCo 3, and the variable with the callback that computes controls.
 FUNCTIONS = (
     "mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint", "mj_stateSize", "mj_getState", "mj_setState",
     "_mjPRIVATE_setTlsLogHandler",
@@ -321,8 +321,8 @@ cdef class Simulations(LaneStore):
         datas: An mjData for each lane, which must not be stepped elsewhere at the same time.
         frame_skip: Number of simulation steps per step.
         signature: MuJoCo's mjSTATE_INTEGRATION.
-        on_fault: Called after a call in which a simulation failed, diverged or warned, with the lanes, their texts and
-            whether one failed. It raises for a failure, after which all lanes must be reset.
+        on_fault: Called after a call in which a simulation failed, diverged or warned, with the lanes, their messages
+            and whether a simulation failed. If one failed, it must raise, and all lanes must then be reset.
 
     Raises:
         ValueError: If an operand of a program is outside its space.

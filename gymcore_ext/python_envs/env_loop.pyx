@@ -220,8 +220,9 @@ cdef class EnvLoop:
     # --- one call at a time ---------------------------------------------------------------------------------------
 
     cdef Py_ssize_t enter(self, list lanes, list values, str name, bint resetting) except -1:
-        """Mark the loop as busy for a call on lanes, with a value for each lane, or None; return the number of lanes.
+        """Mark the loop as busy for a call on `lanes` (None: on all), and return their number.
 
+        `values`, if not None, must have one value for each of these lanes; `name` is its name in errors.
         The caller must set `busy = 0` when its call ends, even with an exception.
         """
         cdef Py_ssize_t count = self.count if lanes is None else len(lanes)
@@ -422,7 +423,10 @@ cdef class EnvLoop:
         return ended
 
     cdef double read_reward(self, Outputs out, object value) except? -1:
-        """Return a reward that is a number, and set `vector` to None; set it to a copy of a reward that is a vector."""
+        """Return a reward that is a number; for a vector, store a copy in `self.vector` and return 0.
+
+        `self.vector` is None after a reward that is a number.
+        """
         cdef Py_ssize_t size = 0
         self.vector = None
         # Most rewards are floats: the other checks take 4 % of a step.

@@ -151,7 +151,7 @@ GYMCORE_INLINE int gymcore_arrived(gymcore_channel *c, uint32_t request, uint64_
     return goal == GYMCORE_ALL_REPLIES ? gymcore_replied(c, request) : gymcore_load64(&c->doorbells->completed) >= goal;
 }
 
-/* Let the parent wait for one slice; return whether what it waits for has arrived (`gymcore_arrived`). */
+/* Let the parent wait for one slice; return whether the awaited results have arrived (`gymcore_arrived`). */
 static inline int gymcore_await_arrival(
     gymcore_channel *c, uint32_t request, uint64_t goal, int64_t until, int64_t spin)
 {

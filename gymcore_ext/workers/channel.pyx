@@ -373,7 +373,7 @@ cdef class Channel:
         return np.array([i for i in range(self.channel.num_envs) if self.parent.state[i] != IDLE], np.int64)
 
     def forget(self, lanes):
-        """Give up those of the lanes that are outstanding: `ready` will not return them.
+        """Give up the outstanding ones among `lanes`: `ready` will not return them.
 
         A lane that its worker has not taken is withdrawn; a lane that its worker has taken is dropped on completion.
         """
@@ -397,7 +397,7 @@ cdef class Channel:
         return channel_take(&self.channel, worker)
 
     def complete(self, Py_ssize_t worker, Py_ssize_t lane, double seconds):
-        """Report that a taken lane is ready, after `seconds` of work. The parent then sees what was written for it."""
+        """Report that a taken lane is ready, after `seconds` of work. The parent then sees its results."""
         self._check_worker(worker)
         if not 0 <= lane < self.channel.num_envs or self.owner[lane] != worker:
             raise ValueError(f"lane: expected a lane of worker {worker}, got {lane}")

@@ -37,8 +37,8 @@ cdef class FrameMemory:
         oldest: return the oldest observation of each stack instead of the stack.
         errors: module of exception classes: InvalidArgument, ArgumentTypeError, ConcurrentUseError.
 
-    Returned arrays belong to the caller: they are recycled only when nobody refers to them or a view of them. One
-    thread at a time may use an object; a second one gets ConcurrentUseError.
+    Returned arrays belong to the caller: they are recycled only when no reference to them or to a view of them is left.
+    One thread at a time may use an object; a second one gets ConcurrentUseError.
     """
 
     cdef Py_ssize_t num_envs, depth, row_bytes

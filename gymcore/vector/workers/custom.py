@@ -216,7 +216,7 @@ class CustomWorkers:
         pickled = [Pickled.of(request) for request in requests]
         self._call = call
         if dead := [worker for worker in self._workers if not worker.alive()]:
-            raise self._died(dead)
+            raise self._death_error(dead)
         for worker, request in zip(self._workers, pickled, strict=True):
             worker.post(request)
 
@@ -279,7 +279,7 @@ class CustomWorkers:
                 raise self._wrong_answer(worker, f"a tuple of {length}", result)
             results.append(result)
         if failed:
-            raise self._failed(failed)
+            raise self._failure_error(failed)
         return results
 
     def _unanswered(self) -> list[_Worker]:
@@ -288,12 +288,12 @@ class CustomWorkers:
         ended = [worker for worker in self._workers if not worker.alive()]
         unanswered = [worker for worker in self._workers if not worker.poll()[0]]
         if dead := [worker for worker in unanswered if worker in ended or worker.stream.ended]:
-            raise self._died(dead)
+            raise self._death_error(dead)
         return unanswered
 
-    def _died(self, workers: list[_Worker]) -> EnvironmentFailed:
+    def _death_error(self, workers: list[_Worker]) -> EnvironmentFailed:
         """Return the exception for workers that have ended: the one their loop reported, if any."""
-        failures = self._reported(worker for worker in workers if not worker.poll()[0])
+        failures = self._reported_failures(worker for worker in workers if not worker.poll()[0])
         for worker in workers:
             worker.slow = True
             worker.log = []
@@ -307,18 +307,18 @@ class CustomWorkers:
             f"{where} with {answer!r:.200}, expected {expected}", [worker.index]
         )
 
-    def _failed(self, workers: list[_Worker]) -> EnvironmentFailed:
+    def _failure_error(self, workers: list[_Worker]) -> EnvironmentFailed:
         """Return the exception for workers that answered with `(None, False)`."""
         deadline = time.monotonic() + _REPORT_SECONDS
         for worker in workers:
             while not worker.poll()[1] and time.monotonic() < deadline:
                 wait([worker.stream.fileno()], FULL_PIPE_SECONDS)
-        if failures := self._reported(workers):
+        if failures := self._reported_failures(workers):
             return failures_raised(failures)
         lanes, text = pool.lanes_of(workers), "the worker did not report which"
         return environment_failed(lanes, self._call, None, name="an exception", text=text)
 
-    def _reported(self, workers: Iterable[_Worker]) -> list[Failure]:
+    def _reported_failures(self, workers: Iterable[_Worker]) -> list[Failure]:
         failures = [failure for worker in workers for failure in worker.poll()[1]]
         return [failure._replace(call=self._call) for failure in failures]
 
@@ -345,7 +345,7 @@ class CustomWorkers:
                     for worker in alive:
                         worker.post(Pickled.of(("close", None)))
                     pool.wait_for_end(alive, timeout, any(w.slow for w in self._workers))
-                    failures = self._reported(alive)
+                    failures = self._reported_failures(alive)
         finally:
             pool.end_all(self._workers)
         self._workers = []

@@ -62,8 +62,8 @@ def describe_failure(lane: int, call: str, exception: BaseException) -> Failure:
 def failures_raised(failures: Sequence[Failure]) -> EnvironmentFailed:
     """Return the exception for failures that worker processes reported."""
     first = failures[0]
-    kind = _loaded(first.pickled_class)
-    original = _loaded(first.pickled)
+    kind = _unpickled(first.pickled_class)
+    original = _unpickled(first.pickled)
     error = environment_failed(
         [failure.lane for failure in failures],
         first.call,
@@ -105,7 +105,7 @@ def environment_failed(
     if kind is not None:
         name = kind.__name__
     message = f"{describe_lanes(lanes)} raised {name} in {call}{f': {text}' if text else ''}"
-    combined = _combined(kind) if kind is not None else EnvironmentFailed
+    combined = _combined_class(kind) if kind is not None else EnvironmentFailed
     try:
         return combined(message, lanes, traceback_text or "")
     except Exception:  # the class's constructor has another signature
@@ -159,7 +159,7 @@ def describe_lanes(lanes: Sequence[int]) -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def _combined(kind: type) -> type[EnvironmentFailed]:
+def _combined_class(kind: type) -> type[EnvironmentFailed]:
     """Return a subclass of `EnvironmentFailed` and `kind`, or `EnvironmentFailed` if impossible."""
     if not issubclass(kind, Exception) or issubclass(kind, EnvironmentFailed):
         return EnvironmentFailed
@@ -185,7 +185,7 @@ def _reduce_combined(self: Any) -> tuple[Any, ...]:
 def _rebuilt(
     kind: type, message: str, lanes: Sequence[int], traceback_text: str
 ) -> EnvironmentFailed:
-    return _combined(kind)(message, lanes, traceback_text)
+    return _combined_class(kind)(message, lanes, traceback_text)
 
 
 def _exit_text(exit_code: int | None) -> str:
@@ -236,7 +236,7 @@ def _pickled(value: Any) -> bytes | None:
     return data
 
 
-def _loaded(data: bytes | None) -> Any:
+def _unpickled(data: bytes | None) -> Any:
     if data is None:
         return None
     try:

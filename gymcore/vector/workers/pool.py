@@ -32,14 +32,14 @@ __all__ = ["Replies", "WorkerPool", "WorkerProcess", "died"]
 # Number of polls before a process sleeps: of the parent for a reply, of a worker for a request.
 # They take 20 to 50 us, as long as waking a sleeping process. Used only if every process has a CPU
 # of its own, because a spinning parent would take the CPU from a worker.
-_SPIN = 2000
+_SPIN_POLLS = 2000
 
 # Seconds that environments have to close before their worker is ended: normally, and if the worker
 # was slow before or another one has died.
 _CLOSE_SECONDS = 10.0
 _HURRIED_CLOSE_SECONDS = 0.5
 
-# Seconds that a process has to end after SIGTERM before it gets SIGKILL, and after that.
+# Seconds to wait for a process to end after SIGTERM, and then after SIGKILL.
 _TERMINATE_SECONDS = 0.5
 _KILL_SECONDS = 5.0
 
@@ -57,7 +57,7 @@ _MAIN_GUARD = (
 Replies = dict[int, dict[str, Any]]
 """Reply messages, by worker."""
 
-_started: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
+_started_processes: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
 
 
 def _forget_in_child() -> None:
@@ -66,7 +66,7 @@ def _forget_in_child() -> None:
 
     children: Any = getattr(process, "_children", None)
     if children is not None:
-        for handle in _started:
+        for handle in _started_processes:
             children.discard(handle.process)
 
 
@@ -143,7 +143,7 @@ class WorkerProcess:
             raise
         finally:
             child_end.close()
-        _started.add(self)
+        _started_processes.add(self)
         self.stream = MessageStream(parent_end)
         if not forked:
             self.stream.put((worker.pickled_registered(), functions))
@@ -325,7 +325,7 @@ class WorkerPool:
         self.owner = os.getpid()
         self.memory: Memory | None = None
         self.dead: list[int] = []
-        self.spin = _SPIN if len(bounds) + 1 <= usable_cpus() else 0
+        self.spin = _SPIN_POLLS if len(bounds) + 1 <= usable_cpus() else 0
         self._env_fns = env_fns
         self._context = context
         self._daemon = daemon

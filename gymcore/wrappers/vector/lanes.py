@@ -146,7 +146,7 @@ class VectorForm:
 def vector_form(single: type[Env]) -> Callable[[type[Form]], type[Form]]:
     """Return a decorator that makes a class the vector version of a single wrapper.
 
-    The constructor gets the signature and docstring of that of `single`.
+    The constructor gets the signature and docstring of the constructor of `single`.
 
     Examples:
         >>> import inspect
@@ -298,13 +298,13 @@ def _apply(
         if part[0] == "array":
             return on_arrays(*parts)
         space = part[1].space
-        items = on_items(*[_listed(space, batch) for batch in parts])
+        items = on_items(*[_rows_of(space, batch) for batch in parts])
         return deepcopy(concatenate(space, items, create_empty_array(space, len(items))))
 
     return map_layout(apply, layout, *batches)
 
 
-def _listed(space: Space, batch: Any) -> list[object]:
+def _rows_of(space: Space, batch: Any) -> list[object]:
     """Return the rows of a batch; the arrays of a stacked batch give their number."""
     arrays = batch
     while isinstance(arrays, dict):

@@ -513,7 +513,7 @@ class AddRenderObservation(
         frames = self._frames()
         if "final_obs" in infos:
             self._add_last(infos, observations, final_frames(infos, frames))
-        joined = self._joined(observations, frames)
+        joined = self._add_frames(observations, frames)
         return joined, rewards, terminations, truncations, infos
 
     def _add_last(self, infos: Info, observations: ObsType, frames: npt.NDArray[np.uint8]) -> None:
@@ -535,9 +535,9 @@ class AddRenderObservation(
 
     def observations(self, observations: ObsType) -> WrapperObsType:
         """Add the current frames to the observations; the frames are new arrays."""
-        return self._joined(observations, self._frames())
+        return self._add_frames(observations, self._frames())
 
-    def _joined(self, observations: ObsType, frames: npt.NDArray[np.uint8]) -> WrapperObsType:
+    def _add_frames(self, observations: ObsType, frames: npt.NDArray[np.uint8]) -> WrapperObsType:
         joined = self._join(observations, frames)
         if self._order is not None:
             joined = {key: joined[key] for key in self._order}

@@ -143,7 +143,7 @@ class LaneRepeats(LaneWrapper):
             last_infos[rows] = k
             all_infos.append((part[4], rows))
             going[rows[ended]] = False
-        return observations, self._joined(all_infos, last_infos, lanes)
+        return observations, self._merge_infos(all_infos, last_infos, lanes)
 
     def _end_previous(self, previous: Any, observations: Any, ended: Mask, infos: Info) -> None:
         """Discard the previous observations of rows that have begun another episode."""
@@ -159,7 +159,7 @@ class LaneRepeats(LaneWrapper):
             higher[i] = np.maximum(last, last if before is None else before[i])
         replace_final_obs(infos, higher)
 
-    def _joined(
+    def _merge_infos(
         self,
         all_infos: list[tuple[Info, Lanes]],
         last_infos: npt.NDArray[np.intp],
@@ -299,7 +299,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         """Reset the environments, and clear their last actions; see `VectorEnv.reset`."""
         results = self.env.reset(seed=seed, options=options)
         begun = self._episodes.reset(options)
-        self._forget(np.flatnonzero(begun))
+        self._clear_last_actions(np.flatnonzero(begun))
         self._streams.seed(seeds_per_env(seed, self.num_envs), begun)
         return results
 
@@ -314,7 +314,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
             self.last_action = self._rows.put(self.last_action, copies, rows)
         self._streams.copy(originals, copies)
 
-    def _forget(self, lanes: Lanes) -> None:
+    def _clear_last_actions(self, lanes: Lanes) -> None:
         self._acted[lanes] = self.is_sticky_actions[lanes] = False
         self.num_repeats[lanes] = self.repeats_taken[lanes] = 0
 
@@ -341,7 +341,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         episodes = self._episodes
         begun, _ = episodes.step(results[2], results[3], None if env_ids is None else lanes)
         if begun.any():
-            self._forget(lanes[begun])
+            self._clear_last_actions(lanes[begun])
         return results
 
     def _choose_actions(self, actions: Any, lanes: Lanes) -> tuple[Any, Mask]:

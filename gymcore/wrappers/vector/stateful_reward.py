@@ -100,7 +100,7 @@ class NormalizeReward(
         self._ended[mask] = True
 
     def normalize(self, reward: Any) -> Any:
-        """Divide rewards by the standard deviation of the sums so far.
+        """Divide rewards by the standard deviation of the discounted sums so far.
 
         Args:
             reward: A number or an array; not changed.

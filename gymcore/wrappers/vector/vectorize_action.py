@@ -142,7 +142,7 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
         self.single_action_space = self.wrapper.action_space
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._batch_function = self.wrapper._batch_function()
-        self._whole_batch = _repeated(self._batch_function, self.num_envs)
+        self._whole_batch = _for_batch(self._batch_function, self.num_envs)
         self._shape, self._dtype = self.action_space.shape, env.action_space.dtype
 
     def actions(self, actions: WrapperActType) -> ActType:
@@ -246,7 +246,7 @@ def _copy(actions: Actions) -> Actions:
     return map_leaves(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, actions)
 
 
-def _repeated(function: Change | None, n: int) -> Change | None:
+def _for_batch(function: Change | None, n: int) -> Change | None:
     """Return a version of `function` for batches of `n`: broadcasting takes 4 times as long."""
     if not isinstance(function, partial):
         return function

@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-class _EachRow(
+class _StatelessWrapper(
     VectorObservationWrapper[WrapperObsType, ActType, ObsType, ArrayType], RecordConstructorArgs
 ):
     """Base class of stateless wrappers, which treat steps of some lanes like steps of all."""
@@ -64,7 +64,7 @@ class _EachRow(
         return self.observations(observations), rewards, terminations, truncations, infos
 
 
-class TransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]):
+class TransformObservation(_StatelessWrapper[WrapperObsType, ActType, ObsType, ArrayType]):
     """Change batches of observations with a function.
 
     Examples:
@@ -119,7 +119,7 @@ class TransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]
         return self.func(observations)
 
 
-class VectorizeTransformObservation(_EachRow[WrapperObsType, ActType, ObsType, ArrayType]):
+class VectorizeTransformObservation(_StatelessWrapper[WrapperObsType, ActType, ObsType, ArrayType]):
     """Apply a single wrapper to every lane of a batch.
 
     Wrappers of gymcore are applied to the whole batch at once; others are called for each lane.

@@ -106,7 +106,7 @@ typedef struct {
                 double *reward);
     void (*observe)(const void *lane, const void *shared, const double *parameters, void *const *parts);
     void (*write_infos)(const void *lane, const void *shared, void *const *infos); /* NULL without infos */
-    /* Changes the reward and flag that a step reports, after counting. NULL: a step reports what was counted. */
+    /* Changes the reward and flag that a step reports, after they were counted. NULL: a step reports them unchanged. */
     void (*report)(const void *lane, const void *shared, double *reward, uint8_t *terminated);
     /* Returns whether these bytes, which may come from any source, are a valid saved lane. NULL: all bytes are valid. */
     int (*check)(const void *saved, const void *shared);
@@ -155,7 +155,7 @@ typedef struct {
     gymcore_reset_loop *reset;
     gymcore_write_loop *observe;
     gymcore_write_loop *write_infos; /* NULL without infos */
-    gymcore_report_loop *report;     /* NULL: a step reports what was counted */
+    gymcore_report_loop *report;     /* NULL: a step reports the counted values */
     const char *shared_name; /* of the capsule that `shared` comes from, or NULL */
     int32_t has_lanes;       /* whether the lanes are not columns, but memory that the store of a batch owns */
     const gymcore_lane_functions *functions; /* of lanes that are structs, or NULL */
