@@ -38,6 +38,8 @@ Lanes = npt.NDArray[np.int64]
 _Options: TypeAlias = dict[str, Any] | None
 
 RESET_MASK = "reset_mask"
+MAX_COUNT = 2**40
+"""The largest number of lanes, or of elements of a batch."""
 
 
 def count(name: str, value: Any, minimum: int = 0, maximum: int | None = None) -> int:

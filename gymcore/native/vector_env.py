@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.base import cpus
-from gymcore.base.arguments import lane_indices, positive, unexpected_arguments
+from gymcore.base.arguments import MAX_COUNT, lane_indices, positive, unexpected_arguments
 from gymcore.core import Info, Options, without_mode
 from gymcore.native.lane_generator import stream_state
 from gymcore.native.parameters import write_parameter
@@ -42,8 +42,8 @@ Bools = npt.NDArray[np.bool_]
 Frame = npt.NDArray[np.uint8]
 Observations = Any  # an array, or a tuple of arrays: a batch of the observation space
 
-# Largest number of lanes, and the largest value of the step counters.
-_MAX_LANES, _MAX_STEPS = 2**40, 2**31 - 1
+# The largest value of the step counters.
+_MAX_STEPS = 2**31 - 1
 
 # Maximum height and width of the window: frames of larger batches are scaled down.
 _MAX_WINDOW = (840, 1280)
@@ -142,6 +142,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         Raises:
             InvalidArgument: If a value is out of range, or there is not one for each lane.
             ArgumentTypeError: If an argument is neither the engine's nor a physics parameter.
+            UnsupportedMode: If the environment does not have the render mode.
         """
         if names := self.env_class.in_python:
             raise error.InvalidArgument(
@@ -149,7 +150,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
                 f"that overrides {names[0]}; use SyncVectorEnv or AsyncVectorEnv"
             )
         self._set_options(
-            positive("num_envs", num_envs, _MAX_LANES),
+            positive("num_envs", num_envs, MAX_COUNT),
             autoreset_mode,
             copy=copy,
             batch_size=batch_size,
@@ -177,6 +178,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         if not self._model.fits_kernel:
             self._model.check_kernel()
         self.metadata = {**self._model.metadata, "autoreset_mode": self.autoreset_mode}
+        self._check_render_mode()
         self.single_observation_space = self._model.observation_space
         self.single_action_space = self._model.action_space
         limit = cpus.usable_cpus() if num_threads is None else num_threads
@@ -185,6 +187,13 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         self._make_batch()
         for name, value in parameters.items():
             self.set_attr(name, value)
+
+    def _check_render_mode(self) -> None:
+        if self.render_mode not in (None, *self.metadata["render_modes"]):
+            raise error.UnsupportedMode(
+                f"render_mode: expected None or one of {self.metadata['render_modes']}, "
+                f"got {self.render_mode!r}"
+            )
 
     def _make_batch(self) -> None:
         size = self._model.object_bytes
@@ -671,11 +680,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
                 'make_vec a render_mode, e.g. render_mode="rgb_array"'
             )
             return None
-        if self.render_mode not in self.metadata["render_modes"]:
-            raise error.UnsupportedMode(
-                f"render_mode: expected None or one of {self.metadata['render_modes']}, "
-                f"got {self.render_mode!r}"
-            )
+        self._check_render_mode()
         if self.render_mode == "human":
             self._show()
             return None

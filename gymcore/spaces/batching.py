@@ -17,6 +17,7 @@ from typing import Any, SupportsIndex, TypeAlias, TypeVar
 import numpy as np
 
 from gymcore.base import program
+from gymcore.base.arguments import MAX_COUNT
 from gymcore.error import ArgumentTypeError, CustomSpaceError, InvalidArgument, bridge_hint
 from gymcore.spaces.box import Box
 from gymcore.spaces.dict import Dict
@@ -81,7 +82,7 @@ def batch_space(space: Space, n: int = 1) -> Space:
 
     Raises:
         ArgumentTypeError: If `space` is not a Space (a `TypeError`).
-        InvalidArgument: If `n` is negative (a `ValueError`).
+        InvalidArgument: If `n` is negative or larger than 2**40 (a `ValueError`).
 
     Examples:
         >>> from gymcore.spaces import Box, Dict, Discrete
@@ -153,6 +154,8 @@ def _count(n: SupportsIndex) -> int:
     count = index(n)
     if count < 0:
         raise InvalidArgument(f"negative dimensions are not allowed, got n={count}")
+    if count > MAX_COUNT:
+        raise InvalidArgument(f"n: expected at most {MAX_COUNT}, got {count}")
     return count
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
@@ -26,6 +27,7 @@ __all__ = ["Box", "array_short_repr", "is_float_integer"]
 Bound = float | np.integer | np.floating | Array
 Doubles = npt.NDArray[np.float64]
 
+_MAX_ELEMENTS = 2**59
 _BOUNDS = ("low", "high", "bounded_below", "bounded_above")
 
 # The outermost doubles that can be converted to 64-bit integers.
@@ -351,6 +353,8 @@ def _checked_shape(shape: Iterable[int] | None, low: Bound, high: Bound) -> tupl
             raise error.InvalidArgument(
                 f"negative dimensions are not allowed in a Box shape, actual shape={result}"
             )
+        if math.prod(filter(None, result)) > _MAX_ELEMENTS:
+            raise error.InvalidArgument(f"shape: too many elements for an array, got {result}")
         return result
     if isinstance(low, np.ndarray) and isinstance(high, np.ndarray):
         if low.shape != high.shape:

@@ -19,6 +19,7 @@ from gymcore.base.arguments import (
     split_reset_mask,
 )
 from gymcore.core import ActType, Info, ObsType, Options
+from gymcore.env_states import EnvState
 from gymcore.error import (
     AlreadyPendingCallError,
     ArgumentTypeError,
@@ -566,8 +567,11 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         """
         self._check_call("set_state")
         indices = lane_indices(lanes, self.num_envs)
-        if not isinstance(state, (list, tuple, np.ndarray)):
-            raise ArgumentTypeError(f"state: expected what get_state() returned, got {type(state)}")
+        if isinstance(state, EnvState) or not isinstance(state, (list, tuple, np.ndarray)):
+            raise ArgumentTypeError(
+                "state: expected a batch of states, as get_state() of vector environments returns, "
+                f"got {type(state).__name__}"
+            )
         if len(state) != len(indices):
             raise InvalidArgument(
                 f"state: expected one for each of the {len(indices)} lanes, got {len(state)}"

@@ -12,6 +12,7 @@ from typing import Any, SupportsFloat, cast
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base.arguments import MAX_COUNT, count
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import (
     ActType,
@@ -62,6 +63,7 @@ def check_stack(stack_size: Any, padding_type: Any, space: Space) -> tuple[int, 
         raise InvalidArgument(
             f"The stack_size needs to be greater than zero, actual value: {stack_size}"
         )
+    count("stack_size", stack_size, 1, MAX_COUNT)
     if isinstance(padding_type, str) and padding_type in ("reset", "zero"):
         return stack_size, padding_type, create_zero_array(space)
     expected = "expected 'reset', 'zero' or a custom observation space"

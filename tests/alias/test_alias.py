@@ -395,6 +395,7 @@ CHAINS_OF_ERAS = (
     "vector.vector_env.VectorEnvWrapper",
     "wrappers.frame_stack.LazyFrames",
     "wrappers.monitoring.video_recorder.VideoRecorder",
+    "wrappers.normalize.RunningMeanStd",
     "wrappers.record_video.capped_cubic_video_schedule",
     "wrappers.time_limit.TimeLimit",
 )

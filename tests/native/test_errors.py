@@ -230,6 +230,7 @@ BAD_ARGUMENTS = [
     ({"gravity": 10**400}, ValueError, "gravity: expected a finite number"),
     ({"kinematics_integrator": "rk4"}, ValueError, "kinematics_integrator: expected one of"),
     ({"total_mass": 3.0}, TypeError, "total_mass"),
+    ({"render_mode": "foo"}, error.UnsupportedMode, "render_mode: expected None or one of"),
 ]
 
 

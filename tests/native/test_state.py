@@ -384,3 +384,14 @@ def test_the_copy_of_a_lane_is_on_its_own():
     env.reset(seed=3)
     env.close()
     envs.step(actions[0])
+
+
+def test_the_state_of_a_wrapped_environment_is_not_that_of_a_lane():
+    env = gym.make("CartPole-v1")
+    env.reset(seed=1)
+    envs = gym.make_vec("CartPole-v1", 1)
+    state = env.get_state()
+    with pytest.raises(TypeError, match=r"state: expected a batch of states, .* got EnvState"):
+        envs.set_state(state)
+    envs.set_state(state.env)
+    assert envs.state.ravel().tolist() == list(env.unwrapped.state)

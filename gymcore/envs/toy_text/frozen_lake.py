@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.base import seeding
+from gymcore.base.arguments import count
 from gymcore.base.colorize import colorize
 from gymcore.core import Info
 from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, facing_after
@@ -71,11 +72,14 @@ def is_valid(board: Sequence[Sequence[str]], max_size: int) -> bool:
     return False
 
 
+_MAX_SIZE = 2**15
+
+
 def generate_random_map(size: int = 8, p: float = 0.8, seed: int | None = None) -> list[str]:
     """Return a random square map with a path from the upper left start to the lower right goal.
 
     Args:
-        size: Number of rows and of columns, at least 2.
+        size: Number of rows and of columns, 2 to 32,768.
         p: Probability that a tile is frozen, above 0; values above 1 count as 1.
         seed: Seed of the map; None for entropy from the system.
 
@@ -86,8 +90,7 @@ def generate_random_map(size: int = 8, p: float = 0.8, seed: int | None = None) 
         >>> generate_random_map(4, seed=7)
         ['SHFF', 'FHFH', 'FFFF', 'FFFG']
     """
-    if size < 2:
-        raise InvalidArgument(f"size: expected at least 2, got {size}")
+    size = count("size", size, 2, _MAX_SIZE)
     if not p > 0:
         raise InvalidArgument(f"p: expected a probability above 0, got {p}")
     frozen = min(1, p)

@@ -20,6 +20,7 @@ from gymcore.utils.step_api_compatibility import (
     convert_to_done_step_api,
     convert_to_terminated_truncated_step_api,
 )
+from gymcore.wrappers.utils import RunningMeanStd as RunningMeanStd
 
 __all__ = [
     "AtariPreprocessing",
