@@ -8,11 +8,11 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -32,8 +32,6 @@ from numba.extending import (
     lower_getattr_generic,
     lower_setattr_generic,
     models,
-    overload,
-    overload_method,
     register_jitable,
     register_model,
     type_callable,
@@ -44,6 +42,8 @@ from numba.np.numpy_support import as_dtype, from_dtype
 from gymcore import error
 from gymcore.jit import math
 from gymcore.jit.code_files import Code, read_code, write_code
+from gymcore.jit.compiled_numpy import METHODS, OPERATORS, REPLACED, outcome, unpack, weak, wide
+from gymcore.jit.compiled_random import Generated, Values, stream
 from gymcore.jit.constants import computed_with, digest_of, is_foreign, uses_of
 from gymcore.jit.declarations import (
     INTERPRETED_CALLS,
@@ -54,17 +54,10 @@ from gymcore.jit.declarations import (
     syntax_of,
 )
 from gymcore.jit.loops import Program, run_text, struct_class
-from gymcore_ext.lanes.draws import DRAWS
+from gymcore_ext.lanes.custom_kernel import RECORD_FAILURE
 
-# No allocation, exceptions or fused operations; functions are inlined into the loop.
-_NUMBA_OPTIONS = {"error_model": "numpy", "_nrt": False}
-
-
-Values = Sequence[ir.Value]
-# The signature of an intrinsic, and the function that generates its code.
-Generated = tuple[Signature, Callable[..., ir.Value]]
-Overload = Callable[..., object]
-Implementation = TypeVar("Implementation", bound=Callable[..., object])
+# No fused operations.
+_NUMBA_OPTIONS = {"error_model": "numpy"}
 
 
 # --- State and Info: a struct on the stack, passed to functions as a pointer ----------------------
@@ -151,41 +144,7 @@ def struct_constructor(name: str, fields: tuple[Field, ...]) -> type:
     return cls
 
 
-# --- random numbers: functions of the engine that draw from the stream of a lane ------------------
-
-
-class StreamType(types.Type):
-    """Type of `rng`: a pointer to the words of a lane's stream."""
-
-    def __init__(self) -> None:
-        """Set the name of the type."""
-        super().__init__(name="LaneRandom")
-
-
-_stream_type = StreamType()
-
-
-@register_model(StreamType)
-class StreamModel(models.PrimitiveModel):
-    """Data model of a stream: an untyped pointer."""
-
-    def __init__(self, manager: models.DataModelManager, stream: StreamType) -> None:
-        """Set the data representation."""
-        super().__init__(manager, stream, ir.IntType(8).as_pointer())
-
-
-@intrinsic
-def stream(typing_context: Context, rngs: types.Type, lane: types.Type) -> Generated:
-    """Return the stream of a lane from an array uint64 [lanes, 5]."""
-
-    def generate(
-        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Values
-    ) -> ir.Value:
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        words = builder.mul(args[1], ir.Constant(args[1].type, 5))
-        return builder.bitcast(builder.gep(array.data, [words]), ir.IntType(8).as_pointer())
-
-    return _stream_type(rngs, types.int64), generate
+# --- arrays -----------------------------------------------------------------------------------
 
 
 @intrinsic
@@ -216,58 +175,42 @@ def carray(
     return kind(address, shape, dtype), generate
 
 
+llvm.add_symbol("gymcore_record_failure", RECORD_FAILURE)
+
+
 @intrinsic
-def _pointer(typing_context: Context, rng: types.Type) -> Generated:
-    return types.voidptr(rng), lambda context, builder, signature, args: args[0]
+def guarded(
+    typing_context: Context, arrays: Any, lane: Any, loop: Any, function: Any, arguments: Any
+) -> Generated:
+    """Call a function. If it raises, record the exception for the lane, and return zeros."""
+    called = function.get_call_type(typing_context, tuple(arguments), {})
+    compiled = function.dispatcher.overloads[called.args]
 
+    def generate(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Values
+    ) -> ir.Value:
+        context.add_linking_libs([compiled.library])
+        values = [
+            context.cast(builder, value, kind, wanted)
+            for value, kind, wanted in zip(
+                cgutils.unpack_tuple(builder, args[4]), arguments, called.args, strict=True
+            )
+        ]
+        status, result = context.call_internal_no_propagate(
+            builder, compiled.fndesc, called, values
+        )
+        word, address = ir.IntType(64), ir.IntType(8).as_pointer()
+        with builder.if_then(status.is_error, likely=False):
+            info = builder.load(status.excinfoptr)
+            failure = builder.load(cgutils.gep(builder, args[0], -1))
+            kind = ir.FunctionType(ir.VoidType(), [address, word, word, address, word])
+            record = cgutils.get_or_insert_function(builder.module, kind, "gymcore_record_failure")
+            size = builder.sext(builder.extract_value(info, 1), word)
+            pickled = builder.extract_value(info, 0)
+            builder.call(record, [failure, args[1], args[2], pickled, size])
+        return result
 
-for _name, _address in DRAWS.items():
-    llvm.add_symbol(_name, _address)
-_draw_random = types.ExternalFunction("gymcore_draw_random", types.float64(types.voidptr))
-_draw_normal = types.ExternalFunction("gymcore_draw_normal", types.float64(types.voidptr))
-_draw_integer = types.ExternalFunction(
-    "gymcore_draw_integer", types.int64(types.voidptr, types.int64, types.int64)
-)
-
-
-def _without_annotations(function: Implementation) -> Implementation:
-    """Remove the annotations, which Numba would compare with those of the implementation."""
-    function.__annotations__ = {}
-    return function
-
-
-@overload_method(StreamType, "random")
-@_without_annotations
-def _random(rng: types.Type) -> Overload:
-    return lambda rng: _draw_random(_pointer(rng))
-
-
-@overload_method(StreamType, "uniform")
-@_without_annotations
-def _uniform(rng: types.Type, low: Any = 0.0, high: Any = 1.0) -> Overload:
-    return lambda rng, low=0.0, high=1.0: low + (high - low) * _draw_random(_pointer(rng))
-
-
-@overload_method(StreamType, "normal")
-@_without_annotations
-def _normal(rng: types.Type, loc: Any = 0.0, scale: Any = 1.0) -> Overload:
-    return lambda rng, loc=0.0, scale=1.0: loc + scale * _draw_normal(_pointer(rng))
-
-
-@overload_method(StreamType, "integers")
-@_without_annotations
-def _integers(rng: types.Type, low: types.Type, high: types.Type | None = None) -> Overload:
-    if high is None or isinstance(high, (types.NoneType, types.Omitted)):
-        return lambda rng, low, high=None: _draw_integer(_pointer(rng), 0, low)
-    return lambda rng, low, high=None: _draw_integer(_pointer(rng), low, high)
-
-
-@overload_method(StreamType, "choice")
-@_without_annotations
-def _choice(rng: types.Type, options: types.Type) -> Overload:
-    if isinstance(options, types.Integer):
-        return lambda rng, options: _draw_integer(_pointer(rng), 0, options)
-    return lambda rng, options: options[_draw_integer(_pointer(rng), 0, len(options))]
+    return called.return_type(arrays, types.int64, types.int64, function, arguments), generate
 
 
 # --- mathematics ----------------------------------------------------------------------------------
@@ -278,67 +221,125 @@ for _name in math.__all__:
         register_jitable(getattr(math, _name))
 
 
-def wide(x: Any) -> Any:
-    """Return an element of an array as a number of the type that Python computes with."""
-    return x
-
-
-@overload(wide)
-@_without_annotations
-def _wide(x: types.Type) -> Overload:
-    if isinstance(x, types.Float):
-        return lambda x: np.float64(x)
-    if isinstance(x, types.Integer):
-        return lambda x: np.int64(x)
-    return lambda x: x
-
-
-def outcome(result: Any) -> Any:
-    """Return the reward, and the sum of the flags 1 (terminated) and 2 (truncated)."""
-
-
-@overload(outcome)
-@_without_annotations
-def _outcome(result: types.BaseTuple) -> Overload:
-    if len(result) == 2:
-        return lambda result: (result[0], result[1])
-    return lambda result: (result[0], int(bool(result[1])) | int(bool(result[2])) << 1)
-
-
 # --- functions of a class, in the form that Numba compiles ----------------------------------------
 
 
-def _widened(node: ast.expr) -> ast.Call:
-    name = ast.copy_location(ast.Name("_wide", ast.Load()), node)
-    return ast.copy_location(ast.Call(name, [node], []), node)
+# Types that NumPy's functions take, by the names that they have in the namespace of a function.
+_TYPES = {"_float": np.float64, "_int": np.int64, "_bool": np.bool_}
 
 
-class _WidenTo64Bits(ast.NodeTransformer):
-    """Widens array elements and results of foreign functions to 64 bits, and removes prints."""
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    """Return the syntax of a call of a name of the namespace."""
+    return ast.copy_location(
+        ast.Call(ast.Name(name, ast.Load()), list(arguments), []), arguments[0]
+    )
 
-    def __init__(self, uses: dict[str, Any]) -> None:
-        self._uses = uses
+
+class _Compilable(ast.NodeTransformer):
+    """Changes a function to the form that Numba compiles with the results of the interpreter.
+
+    Array elements and results of foreign functions are widened to 64 bits. Functions and operators
+    that Numba computes otherwise are replaced, lists become tuples, the texts of exceptions become
+    constants, and prints are removed.
+    """
+
+    def __init__(self, uses: dict[str, Any], arrays: bool) -> None:
+        self._uses, self._arrays = uses, arrays
+
+    def _operation(self, node: Any, operation: ast.AST, left: ast.expr, right: ast.expr) -> Any:
+        kind = type(operation)
+        if kind in (ast.Pow, ast.MatMult) or (self._arrays and kind in OPERATORS):
+            return ast.copy_location(_call(f"_{kind.__name__}", left, right), node)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        return self._operation(node, node.op, node.left, node.right)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) > 1:
+            return node
+        return self._operation(node, node.ops[0], node.left, node.comparators[0])
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """Give a number the type of the array that it changes."""
+        read = ast.parse(ast.unparse(node.target), mode="eval").body
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Pow):
+            value = _call("_Pow", self.visit(read), node.value)
+            return ast.copy_location(ast.Assign([node.target], value), node)
+        if self._arrays:
+            node.value = _call("_weak", node.value, read)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        """Unpack arrays, whose elements are widened in a second assignment."""
+        self.generic_visit(node)
+        target: Any = node.targets[0]
+        is_unpacked = isinstance(target, ast.Tuple) and not isinstance(node.value, ast.Tuple)
+        if not self._arrays or not is_unpacked:
+            return node
+        node.value = _call("_unpack", node.value, ast.Constant(len(target.elts)))
+        names = [part.id for part in ast.walk(target) if isinstance(part, ast.Name)]
+        return [
+            node,
+            *(
+                ast.Assign(
+                    [ast.Name(name, ast.Store())], _call("_wide", ast.Name(name, ast.Load()))
+                )
+                for name in names
+            ),
+        ]
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        self.generic_visit(node)
+        return ast.copy_location(ast.Tuple(node.elts, node.ctx), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
-        return _widened(node) if isinstance(node.ctx, ast.Load) else node
+        return _call("_wide", node) if isinstance(node.ctx, ast.Load) else node
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def visit_Call(self, node: Any) -> ast.AST:
         name = ast.unparse(node.func)
-        self.generic_visit(node)
         is_method = isinstance(node.func, ast.Attribute) and name not in self._uses
-        return _widened(node) if is_method or is_foreign(self._uses.get(name)) else node
+        self.generic_visit(node)
+        node.args = list(map(self._argument, node.args))
+        for keyword in node.keywords:
+            keyword.value = self._argument(keyword.value)
+        if is_method and node.func.attr in METHODS:
+            node.args.insert(0, node.func.value)
+            node.func = ast.copy_location(ast.Name(f"_{node.func.attr}", ast.Load()), node)
+        return _call("_wide", node) if is_method or is_foreign(self._uses.get(name)) else node
+
+    def _argument(self, node: ast.expr) -> ast.expr:
+        """Return an argument with a NumPy type instead of one of Python."""
+        if not isinstance(node, ast.Name) or f"_{node.id}" not in _TYPES or node.id in self._uses:
+            return node
+        return ast.copy_location(ast.Name(f"_{node.id}", ast.Load()), node)
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """Widen the elements in an iteration over an array by reassigning the loop variables."""
+        is_range = isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range"
         self.generic_visit(node)
-        if not (isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "range"):
+        if not is_range:
             names = [target for target in ast.walk(node.target) if isinstance(target, ast.Name)]
-            values = [_widened(ast.Name(name.id, ast.Load())) for name in names]
+            values = [_call("_wide", ast.Name(name.id, ast.Load())) for name in names]
             assigned = zip(names, values, strict=True)
             node.body[:0] = [
                 ast.Assign([name], value, lineno=node.lineno) for name, value in assigned
             ]
+        return node
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        exception = node.exc
+        if isinstance(exception, ast.Call):
+            exception.args, exception.keywords = list(map(_as_text, exception.args)), []
+        return ast.copy_location(ast.Raise(exception, None), node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        node.test = self.visit(node.test)
+        node.msg = node.msg and _as_text(node.msg)
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
@@ -348,6 +349,20 @@ class _WidenTo64Bits(ast.NodeTransformer):
             if called in INTERPRETED_CALLS
             else self.generic_visit(node)
         )
+
+
+def _as_text(node: ast.expr) -> ast.expr:
+    """Return an argument of an exception as a constant: its value, or its source text."""
+    if isinstance(node, ast.Constant):
+        return node
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    texts = (
+        str(part.value)
+        if isinstance(part, ast.Constant)
+        else ast.unparse(ast.JoinedStr([part]))[2:-1]
+        for part in parts
+    )
+    return ast.copy_location(ast.Constant("".join(texts)), node)
 
 
 class _ReplaceModuleConstants(ast.NodeTransformer):
@@ -363,6 +378,11 @@ class _ReplaceModuleConstants(ast.NodeTransformer):
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
+def _compiled_as(value: Any) -> Any:
+    """Return the value or function that stands for one in compiled code."""
+    return REPLACED.get(value, value) if callable(value) else computed_with(value)
+
+
 class _NoAliasCompiler(compiler.CompilerBase):
     """Compiles a function whose arguments share no memory, so that more of it is vectorized."""
 
@@ -372,7 +392,9 @@ class _NoAliasCompiler(compiler.CompilerBase):
         return [compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)]
 
 
-def _compilable(function: FunctionType, key: str, compiled: dict[FunctionType, Any]) -> Any:
+def _compilable(
+    function: FunctionType, key: str, compiled: dict[FunctionType, Any], arrays: bool
+) -> Any:
     """Return a function as a Numba function, with the functions it calls; names include the key."""
     if function in compiled:
         return compiled[function]
@@ -383,15 +405,18 @@ def _compilable(function: FunctionType, key: str, compiled: dict[FunctionType, A
             "it into a file or a notebook, or run it with debug=True"
         )
     uses = {name: value for node, name, value in uses_of(function) if node is not None}
-    tree = _WidenTo64Bits(uses).visit(tree)
-    namespace = {name: computed_with(value) for name, value in names_of(function).items()}
-    namespace["_wide"] = wide
+    tree = _Compilable(uses, arrays).visit(tree)
+    namespace = {name: _compiled_as(value) for name, value in names_of(function).items()}
+    namespace.update(_TYPES, _wide=wide, _weak=weak, _unpack=unpack, _MatMult=REPLACED[np.matmul])
+    namespace.update((f"_{node.__name__}", stub) for node, stub in OPERATORS.items())
+    namespace.update((f"_{name}", stub) for name, stub in METHODS.items())
     constants = {
         name: f"_constant_{name.replace('.', '_')}"
         for name, value in uses.items()
-        if "." in name and isinstance(value, (np.ndarray, np.generic, tuple))
+        if "." in name
+        and (isinstance(value, (np.ndarray, np.generic, tuple)) or _compiled_as(value) is not value)
     }
-    namespace.update((plain, computed_with(uses[name])) for name, plain in constants.items())
+    namespace.update((plain, _compiled_as(uses[name])) for name, plain in constants.items())
     tree = _ReplaceModuleConstants(constants).visit(tree)
     tree.name, tree.decorator_list, tree.returns = f"{function.__name__}_{key}", [], None
     for argument in tree.args.args:
@@ -403,10 +428,15 @@ def _compilable(function: FunctionType, key: str, compiled: dict[FunctionType, A
     namespace[tree.name].__defaults__ = computed_with(function.__defaults__)
     # Arguments of helpers may be overlapping parts of one array.
     pipeline = compiler.Compiler if compiled else _NoAliasCompiler
-    options = {"forceinline": True, "pipeline_class": pipeline, **_NUMBA_OPTIONS}
+    options = {
+        "forceinline": not arrays,
+        "pipeline_class": pipeline,
+        **_NUMBA_OPTIONS,
+        "_nrt": arrays,
+    }
     compiled[function] = result = numba.njit(namespace[tree.name], **options)
     for name, helper in helpers_of(function):
-        namespace[name] = _compilable(helper, key, compiled)
+        namespace[name] = _compilable(helper, key, compiled, arrays)
     return result
 
 
@@ -444,40 +474,52 @@ class CompiledLoops:
 
 def _compile(program: Program, key: str) -> Code:
     """Return code and symbol of each loop."""
+    try:
+        return _compiled(program, key, arrays=False)
+    except NumbaError:
+        pass
+    try:
+        return _compiled(program, key, arrays=True)
+    except NumbaError as problem:
+        # Numba's long message is not shown; it stays available as the error's `__context__`.
+        raise error.InvalidArgument(_short_error(str(problem), program)) from None
+
+
+def _compiled(program: Program, key: str, arrays: bool) -> Code:
+    """Return the code of functions that create arrays, which are counted, or of others.
+
+    Without reference counts, more loops are vectorized. With them, inlining all functions would
+    take minutes.
+    """
+    options = {**_NUMBA_OPTIONS, "_nrt": arrays}
     short_key = key[:16]
     namespace = {
         **program.names(),
         "carray": carray,
         "stream": stream,
         "outcome": outcome,
+        "guarded": guarded,
         "State": struct_constructor("State", program.state),
         "Info": struct_constructor("Info", program.infos),
         "__name__": f"gymcore_jit_{short_key}",
     }
     saved: Code = {}
-    try:
-        for name, function in program.functions.items():
-            namespace[f"{name}_lane"] = _compilable(function, short_key, {})
-        run_text(program.source(), program.name, namespace)
-        # Columns, outputs and actions share no memory. Without this knowledge, LLVM compares their
-        # addresses before it runs vector code, and does not vectorize a loop that needs more than
-        # eight comparisons.
-        namespace["step_arrays"].__name__ = f"step_arrays_{short_key}"
-        namespace["step_arrays"] = numba.njit(
-            namespace["step_arrays"],
-            forceinline=True,
-            pipeline_class=_NoAliasCompiler,
-            **_NUMBA_OPTIONS,
-        )
-        for name in program.loops():
-            loop = namespace[name]
-            loop.__name__ = loop.__qualname__ = f"{name}_{short_key}"
-            function = numba.cfunc(_LOOP_SIGNATURE, **_NUMBA_OPTIONS)(loop)
-            library = function._library.serialize_using_object_code()
-            saved[name] = library, function.native_name
-    except NumbaError as problem:
-        # Numba's long message is not shown; it stays available as the error's `__context__`.
-        raise error.InvalidArgument(_short_error(str(problem), program)) from None
+    for name, function in program.functions.items():
+        namespace[f"{name}_lane"] = _compilable(function, short_key, {}, arrays)
+    run_text(program.source(guards=arrays), program.name, namespace)
+    # Columns, outputs and actions share no memory. Without this knowledge, LLVM compares their
+    # addresses before it runs vector code, and does not vectorize a loop that needs more than
+    # eight comparisons.
+    namespace["step_arrays"].__name__ = f"step_arrays_{short_key}"
+    namespace["step_arrays"] = numba.njit(
+        namespace["step_arrays"], forceinline=not arrays, pipeline_class=_NoAliasCompiler, **options
+    )
+    for name in program.loops():
+        loop = namespace[name]
+        loop.__name__ = loop.__qualname__ = f"{name}_{short_key}"
+        function = numba.cfunc(_LOOP_SIGNATURE, **options)(loop)
+        library = function._library.serialize_using_object_code()
+        saved[name] = library, function.native_name
     return saved
 
 
@@ -487,8 +529,6 @@ def _short_error(text: str, program: Program) -> str:
     files = "|".join({re.escape(used.__code__.co_filename) for used in functions})
     location = re.search(rf" at ({files}) \((\d+)\)", text)
     title = f"{location[1]}:{location[2]}: {program.name}" if location else program.name
-    if "NRT required" in text or "Only accept returning of array passed" in text:
-        return f"{title} cannot be compiled: functions cannot create arrays; write to each element"
     lines = (line.strip() for line in text.splitlines())
     reason = next(line for line in lines if line and not line.startswith(("Failed in", "- Res")))
     return f"{title} cannot be compiled: {reason:.200}"

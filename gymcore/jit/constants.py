@@ -24,16 +24,18 @@ import numpy as np
 from gymcore.error import InvalidArgument
 from gymcore.jit.declarations import names_of, reachable, syntax_of
 
-__all__ = ["check_constants", "computed_with", "digest_of", "interpreted", "is_foreign", "uses_of"]
+__all__ = [
+    "check_constants",
+    "computed_with",
+    "digest_of",
+    "for_numbers",
+    "interpreted",
+    "is_foreign",
+    "uses_of",
+]
 
 # Packages whose functions are identified by name, because their versions are part of the key.
 _VERSIONED_PACKAGES = frozenset(("numpy", "numba", "gymcore", *sys.stdlib_module_names))
-
-# NumPy functions that create an array; compiled functions cannot allocate memory.
-_ARRAY_MAKERS = (
-    *(np.zeros, np.ones, np.empty, np.full, np.array, np.asarray, np.arange, np.linspace, np.eye),
-    *(np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.concatenate, np.stack),
-)
 
 
 def computed_with(value: Any) -> Any:
@@ -46,7 +48,7 @@ def computed_with(value: Any) -> Any:
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
         return value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        wide_dtype = {"b": np.bool_, "f": np.float64}.get(value.dtype.kind, np.int64)
+        wide_dtype = {"u8": np.int64, "f2": np.float64}.get(value.dtype.str[1:], value.dtype)
         widened: np.ndarray = np.ascontiguousarray(value, wide_dtype)
         widened.flags.writeable = False
         return widened
@@ -130,8 +132,6 @@ def check_constants(functions: Iterable[FunctionType], title: str) -> None:
             for node, name, value in uses_of(used):
                 try:
                     digest_of(value)
-                    if any(value is maker for maker in _ARRAY_MAKERS):
-                        raise TypeError("functions cannot create arrays; use a field or a tuple")
                     if getattr(value, "dtype", None) == np.uint64 and np.max(value) >> 63:
                         raise TypeError("integers must fit into int64")
                 except TypeError as problem:
@@ -272,13 +272,41 @@ def interpreted(
     return result
 
 
+def for_numbers(function: Callable[..., Any], array: type) -> Callable[..., Any]:
+    """Return a function of NumPy that gets plain arrays, and returns Python numbers or `array`."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        plain = {name: _plain(value) for name, value in kwargs.items()}
+        return _numbers(function(*map(_plain, args), **plain), array)
+
+    if isinstance(function, type):
+        call.dtype = np.dtype(function)  # type: ignore[attr-defined]  # it stands for the type
+    return call
+
+
+def _plain(value: Any) -> Any:
+    """Return an argument with views of class ndarray, whose dtypes are those of NumPy."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_plain, value)) if not hasattr(value, "_fields") else value
+    return value.view(np.ndarray) if isinstance(value, np.ndarray) else value
+
+
+def _numbers(value: Any, array: type) -> Any:
+    if isinstance(value, tuple):
+        return _tuple_like(value, (_numbers(item, array) for item in value))
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.view(array) if np.ndim(value) else value.item()
+    return value
+
+
 def _for_interpreter(value: Any, array: type, replaced: dict[FunctionType, Any]) -> Any:
     if isinstance(value, ModuleType):
-        is_known = value.__name__.partition(".")[0] in _VERSIONED_PACKAGES and value is not np
+        root = value.__name__.partition(".")[0]
+        is_known = root in _VERSIONED_PACKAGES and root != "numpy"
         return value if is_known else _Constants(value, array)
     if isinstance(value, FunctionType):
         return value if _known_name(value) else interpreted(value, array, replaced)
     if is_foreign(value):
-        return lambda *arguments: computed_with(value(*arguments))
+        return for_numbers(value, array)
     value = computed_with(value)
     return value.view(array) if type(value) is np.ndarray else value

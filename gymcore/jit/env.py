@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import functools
 import os
+import pickle
 import threading
+import traceback
 from functools import partial
 from typing import Any, ClassVar
 
@@ -27,7 +29,7 @@ from gymcore.jit.declarations import (
     numbers_of,
 )
 from gymcore.jit.loops import InterpretedLoops, Program
-from gymcore.native.env import NativeEnv
+from gymcore.native.env import SINGLE, NativeEnv
 from gymcore.native.kernel_spaces import array_layout, checked_action, leaves_of
 from gymcore.native.lane_generator import lane_generator
 from gymcore.native.parameters import Parameter, as_number
@@ -42,6 +44,21 @@ class LaneState(LaneLoops):
     """The state of lanes as arrays, with the loops that step the lanes."""
 
     saved_dtype: np.dtype
+    is_single = False
+
+    def raise_faults(self) -> None:
+        """Raise the exception of a lane: as `EnvironmentFailed`, unless it is the only one."""
+        lane, loop, problem = self.take_fault()
+        if isinstance(problem, bytes):
+            kind, arguments, place = pickle.loads(problem)  # from the code that has just run
+            problem = kind(*arguments)
+            if place is not None:
+                problem.add_note(f"{place[1]}:{place[2]}, in {place[0]}")
+        if self.is_single or lane < 0 or not isinstance(problem, Exception):
+            raise problem
+        from gymcore.vector.workers.failures import environment_failed
+
+        raise environment_failed([lane], loop, problem) from problem
 
     def save(self, indices: npt.NDArray[np.int64], saved: np.ndarray) -> None:
         """Write lanes into an array of `saved_dtype`."""
@@ -200,10 +217,10 @@ class Env(NativeEnv[Any]):
     - `info(state, parameters, info)`, only with `Infos`: writes the fields of `info`.
     - `render(state, parameters)`, optional: any Python; returns a frame [height, width, 3] uint8.
 
-    `rng` has the methods `random`, `uniform`, `integers`, `normal` and `choice` of the lane's
-    `numpy.random.Generator`. Functions may call other functions of their module and of
-    `gymcore.jit.math`. They cannot allocate memory, raise exceptions, or use strings, lists and
-    dicts. Compiled code does not check indices: first run with `debug=True`, as `check_env` does.
+    `rng` has the methods of the lane's `numpy.random.Generator` that draw numbers, with `size`.
+    Functions may call other functions of their module and of `gymcore.jit.math`, create arrays, and
+    raise exceptions. They cannot use strings, lists and dicts. Compiled code does not check
+    indices: first run with `debug=True`, as `check_env` does.
 
     A registered class makes single and vector environments like the built-in ones; `vector_class`
     is its `NativeVectorEnv`.
@@ -317,14 +334,22 @@ class Env(NativeEnv[Any]):
         Raises:
             InvalidArgument: If a value is nan, `observe` does not fill the observation, or `step`
                 does not return two or three values.
-            Exception: If the source raises it, for example for an index out of range.
+            Exception: If the source raises it, for example for an index out of range. Exceptions of
+                `raise` and `assert` are not mistakes.
         """
+        lines = cls.program().raising_lines()
         env: Any = cls(debug=True)
         space = copy.deepcopy(env.action_space)
         space.seed(1)
         env.reset(seed=1)
         for _ in range(steps):
-            _, _, terminated, truncated, _ = env.step(space.sample())
+            try:
+                _, _, terminated, truncated, _ = env.step(space.sample())
+            except Exception as problem:
+                frame, line = list(traceback.walk_tb(problem.__traceback__))[-1]
+                if (frame.f_code.co_filename, line) not in lines:
+                    raise
+                terminated = truncated = True
             if terminated or truncated:
                 env.reset()
 
@@ -352,6 +377,7 @@ class Env(NativeEnv[Any]):
         fields = [np.zeros((num_envs, *f.shape), f.dtype) for f in kernel.program.state]
         lanes = LaneState(kernel.kernel, fields, loops.addresses, loops)
         lanes.saved_dtype = kernel.saved_dtype
+        lanes.is_single = options.get("mode") == SINGLE
         if interpreted:
             options.update(num_threads=1)
         batch = Batch(

@@ -2,7 +2,8 @@
 
 The interpreter and Numba use the same source text with different definitions of the names `carray`
 (an array at an address), `State`, `Parameters`, `Options`, `Info`, `stream` (the random numbers of
-a lane), `outcome` (reward, and flags of the end) and the functions of the class.
+a lane), `outcome` (reward, and flags of the end), `guarded` (a call that may raise) and the
+functions of the class.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import itertools
 import keyword
 import linecache
 import math
+import re
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -20,8 +23,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.error import InvalidArgument
-from gymcore.jit.constants import interpreted
-from gymcore.jit.declarations import DRAWS, Field, Functions, location_of, needs_live_state
+from gymcore.jit.constants import for_numbers, interpreted
+from gymcore.jit.declarations import (
+    DRAWS,
+    Field,
+    Functions,
+    location_of,
+    needs_live_state,
+    raising_lines,
+)
 from gymcore.native.kernel_spaces import leaves_of
 from gymcore.spaces.layouts import Layout
 from gymcore_ext.lanes.custom_kernel import FIRST_ARRAYS, LOOPS
@@ -49,8 +59,24 @@ class Program(NamedTuple):
         """Return the names of the loops."""
         return LOOPS if self.infos else LOOPS[:3]
 
-    def source(self) -> str:
-        """Return the text of the loops."""
+    def raising_lines(self) -> set[tuple[str, int]]:
+        """Return file and line of each `raise` and `assert` of the functions."""
+        return set().union(*map(raising_lines, self.functions.values()))
+
+    def source(self, guards: bool = False) -> str:
+        """Return the text of the loops; with guards, or if a function raises, calls are guarded."""
+        text = self._text()
+        if not guards and not self.raising_lines():
+            return text
+        for k, name in enumerate(LOOPS):
+            called = f"{'info' if name == 'write_infos' else name}_lane"
+            pattern = rf"\b{called}\((.*)\)$"
+            text = re.sub(pattern, rf"guarded(arrays, i, {k}, {called}, (\1,))", text, flags=re.M)
+        return text.replace("def step_arrays(", "def step_arrays(arrays, ").replace(
+            "    step_arrays(", "    step_arrays(arrays, "
+        )
+
+    def _text(self) -> str:
         reset = f"reset(state, parameters, stream(rngs, i){', options' * bool(self.options)})"
         return "\n\n".join(
             [
@@ -270,6 +296,25 @@ class LaneArray(np.ndarray):
         return self.reshape(-1)
 
 
+# Methods whose results are numbers of NumPy's types, unless they are arrays.
+for _name in [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "searchsorted",
+    "std",
+    "sum",
+    "var",
+]:
+    setattr(LaneArray, _name, for_numbers(getattr(np.ndarray, _name), LaneArray))
+
+
 class Struct:
     """The state or infos of a lane while a function runs; subclasses define `__fields__`."""
 
@@ -305,18 +350,17 @@ def struct_class(name: str, fields: tuple[Field, ...]) -> type[Struct]:
 
 
 class LaneRandom:
-    """Methods of a lane's `numpy.random.Generator` that return Python numbers."""
+    """Methods of a lane's `numpy.random.Generator` that return Python numbers and LaneArrays."""
 
     def __init__(self, generator: np.random.Generator) -> None:
         """Store the generator."""
         self._generator = generator
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Return a method that draws a number."""
+        """Return a method."""
         if name not in DRAWS:
             raise AttributeError(f"rng.{name} does not exist; rng has {', '.join(DRAWS)}")
-        draw = getattr(self._generator, name)
-        return lambda *args, **kwargs: np.asarray(draw(*args, **kwargs)).item()
+        return for_numbers(getattr(self._generator, name), LaneArray)
 
 
 _LOOP_TYPE = ctypes.CFUNCTYPE(
@@ -333,7 +377,7 @@ class InterpretedLoops:
 
     def __init__(self, program: Program, num_lanes: int) -> None:
         """Create the callbacks for a batch of `num_lanes` lanes."""
-        self._fail: Callable[[BaseException], None]
+        self._fail: Callable[[BaseException, int, int], None]
         self._generator: Callable[[int], np.random.Generator]
         self._random: dict[int, LaneRandom] = {}
         self._num_lanes = num_lanes
@@ -342,6 +386,7 @@ class InterpretedLoops:
             "carray": self._carray,
             "stream": self._stream,
             "outcome": _outcome,
+            "guarded": lambda arrays, lane, loop, function, arguments: function(*arguments),
             "State": struct_class("State", program.state),
             "Info": struct_class("Info", program.infos),
         }
@@ -349,14 +394,16 @@ class InterpretedLoops:
             function = interpreted(function, LaneArray)
             namespace[f"{name}_lane"] = _checked(program, name, function)
         run_text(program.source(), program.name, namespace)
-        self._callbacks = {name: self._callback(namespace[name]) for name in program.loops()}
+        self._callbacks = {name: self._callback(name, namespace[name]) for name in program.loops()}
         self.addresses = {
             name: ctypes.cast(callback, ctypes.c_void_p).value or 0
             for name, callback in self._callbacks.items()
         }
 
     def bind(
-        self, fail: Callable[[BaseException], None], generator: Callable[[int], np.random.Generator]
+        self,
+        fail: Callable[[BaseException, int, int], None],
+        generator: Callable[[int], np.random.Generator],
     ) -> None:
         """Store functions of the batch: to make it raise, and to get the generator of a lane."""
         self._fail, self._generator = fail, generator
@@ -375,12 +422,18 @@ class InterpretedLoops:
             self._random[lane] = LaneRandom(self._generator(lane))
         return self._random[lane]
 
-    def _callback(self, loop: Callable[..., None]) -> Any:
+    def _callback(self, name: str, loop: Callable[..., None]) -> Any:
         def run(*arguments: object) -> None:
             try:
                 loop(*arguments)
             except BaseException as problem:  # it cannot pass through C: the batch raises it
-                self._fail(problem)
+                frames = (frame for frame, _ in traceback.walk_tb(problem.__traceback__))
+                lanes = (
+                    frame.f_locals["i"]
+                    for frame in frames
+                    if frame.f_globals is loop.__globals__ and "i" in frame.f_locals
+                )
+                self._fail(problem, int(next(lanes, -1)), LOOPS.index(name))
 
         return _LOOP_TYPE(run)
 

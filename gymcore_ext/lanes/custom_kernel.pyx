@@ -27,11 +27,19 @@ from gymcore_ext.engine.kernels import TYPES
 
 cnp.import_array()
 
+cdef extern from "engine/atomics.h":
+    ctypedef unsigned int word_t "gymcore_word"
+    unsigned int load32 "gymcore_load32"(word_t* word) noexcept nogil
+    unsigned int swap32 "gymcore_swap32"(word_t* word, unsigned int value) noexcept nogil
+    void store32 "gymcore_store32"(word_t* word, unsigned int value) noexcept nogil
+    void pause "gymcore_pause"() noexcept nogil
+
 cdef enum:
     # Maximum number of arrays of a lane's state.
     MAX_FIELDS = 64
 
-# The loops of LaneLoops, and the first arrays of each; those of state, parameters and outputs follow.
+# The loops of LaneLoops, and the first arrays of each; those of state, parameters and outputs follow. The address before the
+# first array is that of a failure_t.
 LOOPS = ("step", "reset", "observe", "write_infos")
 FIRST_ARRAYS = ("rngs", "lanes", "actions", "rewards", "ends")
 
@@ -47,7 +55,16 @@ INFO_FIELD = np.dtype([("name", np.uintp), ("type", np.int32), ("size", np.int32
 ctypedef void (*loop_t)(void** arrays, int64_t varied, int64_t listed, int64_t lo, int64_t hi) noexcept nogil
 
 
+# The exception of the lowest lane that raised one.
+ctypedef struct failure_t:
+    word_t lock, raised
+    int64_t lane, loop
+    const char* pickled        # by Numba: class, arguments and place of the exception
+    int64_t size
+
+
 ctypedef struct loops_t:
+    failure_t failure
     loop_t loops[4]            # in the order of LOOPS
     const kernel_t* kernel
     int fields, failed
@@ -64,16 +81,33 @@ ctypedef struct results_t:
     const uint8_t* ends
 
 
+cdef void record_failure(
+    failure_t* failure, int64_t lane, int64_t loop, const char* pickled, int64_t size
+) noexcept nogil:
+    while swap32(&failure.lock, 1):
+        pause()
+    if not load32(&failure.raised) or lane < failure.lane:
+        failure.lane, failure.loop, failure.pickled, failure.size = lane, loop, pickled, size
+        store32(&failure.raised, 1)
+    store32(&failure.lock, 0)
+
+
+# The address of the function that compiled loops call for an exception.
+RECORD_FAILURE = <size_t> &record_failure
+
+
 cdef inline void run_loop(
     int loop, const columns_t* columns, const void* lanes, const void* inputs, double* rewards, flag_t* ends,
     void* const* parts, bint listed, int64_t lo, int64_t hi
 ) noexcept nogil:
     """Run a loop over the FIRST_ARRAYS, followed by the arrays of state, parameters and outputs."""
     cdef const loops_t* self = <const loops_t*> columns.lanes
-    cdef void* arrays[5 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
+    cdef void* memory[6 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
+    cdef void** arrays = memory + 1
     cdef int k
     if self.failed:
         return
+    memory[0] = <void*> &self.failure
     arrays[0], arrays[1], arrays[2] = columns.rngs, <void*> lanes, <void*> inputs
     arrays[3], arrays[4] = rewards, ends
     for k in range(self.fields):
@@ -117,7 +151,8 @@ cdef void write_infos_loops(
 
 
 cdef int loops_failed(const void* lanes) noexcept nogil:
-    return (<const loops_t*> lanes).failed
+    cdef loops_t* self = <loops_t*> lanes
+    return self.failed or load32(&self.failure.raised)
 
 
 cdef void observe_results(
@@ -268,7 +303,8 @@ cdef class LaneLoops(LaneOwner):
         loops: addresses of functions by the names in LOOPS; write_infos only with infos.
         owner: an object that keeps the loops alive.
 
-    A loop that is written in Python calls `fail` instead of raising; the method of the batch then raises.
+    A loop that is written in Python calls `fail` instead of raising; the method of the batch then raises. A compiled loop
+    calls the function at RECORD_FAILURE, and goes on with the next lane.
     """
 
     cdef loops_t loops
@@ -292,17 +328,24 @@ cdef class LaneLoops(LaneOwner):
             if k < 3 or kernel.kernel.info_count:
                 self.loops.loops[k] = <loop_t> <size_t> loops[name]
 
-    def fail(self, problem):
+    def fail(self, problem, int64_t lane=-1, int64_t loop=0):
         """Set the exception that the running method of the batch raises, unless an earlier one is set."""
         if not self.loops.failed:
-            self.problem = problem
+            self.problem, self.loops.failure.lane, self.loops.failure.loop = problem, lane, loop
         self.loops.failed = 1
 
-    def raise_faults(self):
-        """Raise the exception that `fail` has set."""
+    def take_fault(self):
+        """Return lane, name of the loop, and exception of a fault, and forget it.
+
+        The lane is -1 if it is unknown. The exception of a compiled loop is the pickle of its class, arguments and place.
+        """
+        cdef failure_t* failure = &self.loops.failure
         problem, self.problem = self.problem, None
+        if problem is None:
+            problem = failure.pickled[:failure.size]
         self.loops.failed = 0
-        raise problem
+        store32(&failure.raised, 0)
+        return failure.lane, LOOPS[failure.loop], problem
 
 
 cdef class LaneResults(LaneOwner):

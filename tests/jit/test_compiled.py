@@ -296,9 +296,9 @@ def test_all_modes_are_there() -> None:
 def test_what_numba_cannot_compile_is_one_line() -> None:
     class Copying(CartPole):
         def observe(state, parameters, observation):
-            observation[:] = np.cos(observation) * 0.0
+            observation[:] = np.fft.fft(observation).real
 
-    expected = r"test_compiled\.py:\d+: Copying cannot be compiled: functions cannot create arrays"
+    expected = r"test_compiled\.py:\d+: Copying cannot be compiled: \w+"
     with pytest.raises(error.InvalidArgument, match=expected) as caught:
         Copying()
     assert len(str(caught.value)) < 300

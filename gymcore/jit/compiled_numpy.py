@@ -1,0 +1,401 @@
+"""Functions and operators of NumPy and Python, compiled so that their results have the same bits.
+
+Numba computes most of them in the same way. `REPLACED` and `METHODS` are those that it computes
+with other functions, in another order, or not at all. Transcendental functions, sums and matrix
+products run NumPy's own loops. Numbers do not change the type of an array of numbers (NEP 50).
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, overload
+from numba.np.numpy_support import as_dtype
+from numba.np.unsafe.ndarray import to_fixed_tuple
+
+from gymcore.jit.compiled_random import BYTES, is_none
+from gymcore_ext.lanes.ufunc_loops import POW, loop_of
+
+# What compiled code calls instead of functions, of methods of arrays, and of operators.
+REPLACED: dict[Any, Callable[..., Any]] = {}
+METHODS: dict[str, Callable[..., Any]] = {}
+OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {}
+
+
+def _replaces(*functions: Any, method: str = "") -> Callable[[Any], Callable[..., Any]]:
+    """Return a decorator of a function that returns an implementation for types of arguments."""
+
+    def register(choose):
+        def stub(*args, **kwargs):
+            raise NotImplementedError
+
+        overload(stub)(choose)
+        REPLACED.update(dict.fromkeys(functions, stub))
+        METHODS.update({method: stub} if method else {})
+        return stub
+
+    return register
+
+
+def _internal(choose):
+    return _replaces()(choose)
+
+
+def is_array(kind: Any) -> bool:
+    """Return whether a type is that of an array."""
+    return isinstance(kind, types.Array)
+
+
+def _float_type(kind: Any, other: Any = np.float64) -> Any:
+    """Return NumPy's type of floats, or of the elements of an array of floats; else `other`."""
+    dtype = getattr(kind, "dtype", kind)
+    return as_dtype(dtype).type if isinstance(dtype, types.Float) else other
+
+
+# --- NumPy's loops --------------------------------------------------------------------------------
+
+
+def _loop(ufunc: np.ufunc) -> Any:
+    """Return an intrinsic (out, inputs, dims, steps) that calls NumPy's loop for the type of `out`.
+
+    If `out` is a NumPy type, it returns a number.
+    """
+    addresses = {}
+    for number in (np.float64, np.float32, np.int64):
+        dtype = np.dtype(number)
+        if dtype.char * ufunc.nargs in (text.replace("->", "") for text in ufunc.types):
+            found = addresses[dtype] = loop_of(ufunc, bytes([dtype.num] * ufunc.nargs))
+            for part, address in zip(("", "_data"), found, strict=True):
+                llvm.add_symbol(f"gymcore_{ufunc.__name__}_{dtype.name}{part}", address)
+
+    @intrinsic
+    def call(typing_context, out, inputs, dims, steps):
+        dtype = as_dtype(out.dtype)
+        symbols = [f"gymcore_{ufunc.__name__}_{dtype.name}{part}" for part in ("", "_data")]
+
+        def generate(context, builder, signature, args):
+            def stored(value):
+                return builder.bitcast(cgutils.alloca_once_value(builder, value), BYTES)
+
+            def packed(value, kind):
+                values = cgutils.unpack_tuple(builder, value, len(kind))
+                return stored(cgutils.pack_array(builder, values))
+
+            kinds = *inputs, out
+            result = cgutils.alloca_once(builder, context.get_value_type(out.dtype))
+            values = [*cgutils.unpack_tuple(builder, args[1], len(inputs)), args[0]]
+            pointers = [
+                builder.bitcast(context.make_array(kind)(context, builder, value).data, BYTES)
+                if is_array(kind)
+                else (stored(value) if kind is not out else builder.bitcast(result, BYTES))
+                for value, kind in zip(values, kinds, strict=True)
+            ]
+            kind = ir.FunctionType(ir.VoidType(), [BYTES] * 4)
+            function, data = (
+                cgutils.get_or_insert_function(builder.module, kind, symbol) for symbol in symbols
+            )
+            data = builder.bitcast(data, BYTES) if addresses[dtype][1] else ir.Constant(BYTES, None)
+            arrays = stored(cgutils.pack_array(builder, pointers))
+            builder.call(function, [arrays, packed(args[2], dims), packed(args[3], steps), data])
+            return context.get_dummy_value() if is_array(out) else builder.load(result)
+
+        return (types.none if is_array(out) else out.dtype)(out, inputs, dims, steps), generate
+
+    return call
+
+
+def _elementwise(ufunc: np.ufunc) -> None:
+    loop = _loop(ufunc)
+
+    def number_of(dtype, *kinds):
+        """Return the type in which NumPy computes, and the steps between elements."""
+        dtypes = [as_dtype(kind.dtype) for kind in kinds if is_array(kind)] or [np.dtype("f8")]
+        wide = [np.dtype("f8") if d.kind in "iu" and d.itemsize > 2 else d for d in dtypes]
+        number = np.result_type(*wide).type if is_none(dtype) else as_dtype(dtype.dtype).type
+        if not issubclass(number, np.floating):
+            raise TypingError(f"np.{ufunc.__name__}: convert arrays of small integers to floats")
+        size = np.dtype(number).itemsize
+        return number, *(size * is_array(kind) for kind in kinds), size
+
+    def unary(x, dtype=None):
+        number, step, size = number_of(dtype, x)
+        if not step:
+            return lambda x, dtype=None: loop(number, (number(x),), (1,), (0, 0))
+
+        def compute(x, dtype=None):
+            values, out = x.astype(number), np.empty(x.shape, number)
+            loop(out, (values,), (values.size,), (size, size))
+            return out
+
+        return compute
+
+    def binary(x, y, dtype=None):
+        number, step, other, size = number_of(dtype, x, y)
+        if not step and not other:
+            return lambda x, y, dtype=None: loop(number, (number(x), number(y)), (1,), (0, 0, 0))
+
+        def compute(x, y, dtype=None):
+            out = np.empty(_shape(x, y), number)
+            inputs = _full(x, out, number), _full(y, out, number)
+            loop(out, inputs, (out.size,), (step, other, size))
+            return out
+
+        return compute
+
+    _replaces(ufunc)(unary if ufunc.nin == 1 else binary)
+
+
+@_internal
+def _shape(x, y):
+    if is_array(x) and is_array(y):
+        return lambda x, y: np.broadcast_shapes(x.shape, y.shape)
+    if is_array(x):
+        return lambda x, y: x.shape
+    return lambda x, y: y.shape
+
+
+@_internal
+def _full(x, out, number):
+    if is_array(x):
+        return lambda x, out, number: np.broadcast_to(x, out.shape).astype(number)
+    return lambda x, out, number: number(x)
+
+
+_TRANSCENDENTAL = (
+    *(np.arccos, np.arccosh, np.arcsin, np.arcsinh, np.arctan, np.arctan2, np.arctanh, np.cbrt),
+    *(np.cos, np.cosh, np.exp, np.exp2, np.expm1, np.hypot, np.log, np.log10, np.log1p, np.log2),
+    *(np.power, np.sin, np.sinh, np.tan, np.tanh),
+)
+for _ufunc in _TRANSCENDENTAL:
+    _elementwise(_ufunc)
+_add, _multiply_matrices = _loop(np.add), _loop(np.matmul)
+
+
+@_replaces(np.sum, method="sum")
+def _sum(a):
+    """Add floats in NumPy's order, in pairs."""
+    if isinstance(a, types.BaseTuple):
+        return lambda a: _sum(_array(a))
+    number = _float_type(a, np.int64)
+    if number is np.int64:
+        return lambda a: np.sum(a.astype(number))
+    size = np.dtype(number).itemsize
+
+    def add(a):
+        total, values = np.full(1, -0.0, number), np.ascontiguousarray(a)
+        _add(total, (total, values), (values.size,), (0, size, 0))
+        return total[0]
+
+    return add
+
+
+@_replaces(np.mean, method="mean")
+def _mean(a):
+    if isinstance(a, types.BaseTuple):
+        return lambda a: _mean(_array(a))
+    number = _float_type(a)
+    return lambda a: number(_sum(a)) / number(a.size)
+
+
+@_replaces(np.matmul, np.dot, method="dot")
+def _matmul(a, b):
+    number = _float_type(a, np.int64)
+    if number is not _float_type(b, np.int64):
+        number = np.float64
+    rows, columns, size = a.ndim == 2, b.ndim == 2, np.dtype(number).itemsize
+
+    def matmul(a, b):
+        x, y = np.ascontiguousarray(a).astype(number), np.ascontiguousarray(b).astype(number)
+        n, k, m = (len(x) if rows else 1), len(y), (y.shape[-1] if columns else 1)
+        out = np.empty((n, m), number)
+        steps = (0, 0, 0, k * size, size, m * size, size, m * size, size)
+        _multiply_matrices(out, (x, y), (1, n, k, m), steps)
+        return _vector(out, a, b)
+
+    return matmul
+
+
+@_internal
+def _vector(out, a, b):
+    """Remove the axes that vectors do not have from a product of matrices."""
+    if a.ndim == 1 and b.ndim == 1:
+        return lambda out, a, b: out[0, 0]
+    if a.ndim == b.ndim:
+        return lambda out, a, b: out
+    return lambda out, a, b: out.reshape(-1)
+
+
+@_replaces(np.linalg.norm)
+def _norm(x):
+    if isinstance(x, types.BaseTuple):
+        return lambda x: _norm(_array(x))
+    number = _float_type(x)
+
+    def norm(x):
+        values = x.astype(number).reshape(-1)
+        return np.sqrt(number(_matmul(values, values)))
+
+    return norm
+
+
+# --- numbers and arrays ---------------------------------------------------------------------------
+
+
+@_replaces(np.array, np.asarray)
+def _array(object, dtype=None):
+    """Convert arrays, and tuples of arrays or numbers; lists have been converted to tuples."""
+    kind = object.dtype if is_array(object) and is_none(dtype) else dtype
+    if is_array(object):
+        number = as_dtype(getattr(kind, "dtype", kind)).type
+        return lambda object, dtype=None: object.astype(number)
+    if not isinstance(object[0], types.Number | types.Boolean):
+        if is_none(dtype):
+            return lambda object, dtype=None: np.stack(_arrays(object))
+        return lambda object, dtype=None: np.stack(_arrays(object)).astype(dtype)
+    if is_none(dtype):
+        return lambda object, dtype=None: np.array(object)
+    return lambda object, dtype=None: np.array(object).astype(dtype)
+
+
+@_internal
+def _arrays(items):
+    if len(items) == 1:
+        return lambda items: (_array(items[0]),)
+    return lambda items: (_array(items[0]), *_arrays(items[1:]))
+
+
+@_internal
+def wide(x):
+    """Convert a number to the type that Python computes with."""
+    if isinstance(x, types.Float):
+        return lambda x: np.float64(x)
+    if isinstance(x, types.Integer):
+        return lambda x: np.int64(x)
+    return lambda x: x
+
+
+@_internal
+def outcome(result):
+    """Return the reward, and the sum of the flags 1 (terminated) and 2 (truncated)."""
+    if len(result) == 2:
+        return lambda result: (result[0], result[1])
+    return lambda result: (result[0], int(bool(result[1])) | int(bool(result[2])) << 1)
+
+
+@_internal
+def weak(x, other):
+    """Convert a number to the type of an array, if NumPy computes in that type."""
+    dtype = other.dtype if is_array(other) else None
+    floats = isinstance(x, types.Float) and isinstance(dtype, types.Float)
+    if floats or (isinstance(x, types.Integer | types.Boolean) and isinstance(dtype, types.Number)):
+        number = as_dtype(dtype).type
+        return lambda x, other: number(x)
+    return lambda x, other: x
+
+
+@_internal
+def unpack(values, count):
+    """Return the elements of an array as a tuple."""
+    if is_array(values) and values.ndim == 1:
+        return lambda values, count: to_fixed_tuple(values, count)
+    return lambda values, count: values
+
+
+def _of_two(function: Any) -> Callable[..., Any]:
+    """Replace a function of two arguments by one for weak numbers."""
+
+    @_replaces(function)
+    def choose(a, b):
+        if is_array(a) == is_array(b):
+            return lambda a, b: function(a, b)
+        return lambda a, b: function(weak(a, b), weak(b, a))
+
+    return choose
+
+
+_divide_floats = _of_two(operator.truediv)
+
+
+@_replaces(operator.truediv)
+def _divide(a, b):
+    if any(_float_type(kind, None) for kind in (a, b)) or not (is_array(a) or is_array(b)):
+        return lambda a, b: _divide_floats(a, b)
+    return lambda a, b: np.multiply(a, 1.0) / np.multiply(b, 1.0)  # Numba divides int8 in float32
+
+
+_OPERATIONS: dict[type[ast.AST], Any] = {
+    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Mod: operator.mod},
+    **{ast.FloorDiv: operator.floordiv, ast.BitAnd: operator.and_, ast.BitOr: operator.or_},
+    **{ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge},
+    **{ast.Eq: operator.eq, ast.NotEq: operator.ne},
+}
+OPERATORS.update({node: _of_two(function) for node, function in _OPERATIONS.items()})
+OPERATORS.update({ast.Div: _divide, ast.MatMult: _matmul})
+_maximum, _minimum = _of_two(np.maximum), _of_two(np.minimum)
+
+
+@_replaces(np.clip, method="clip")
+def _clip(a, a_min, a_max):
+    if any(map(is_array, (a, a_min, a_max))):
+        return lambda a, a_min, a_max: _minimum(_maximum(a, a_min), a_max)
+
+    def clip(a, a_min, a_max):
+        raised = a_min if a < a_min else a
+        return a_max if raised > a_max else raised
+
+    return clip
+
+
+@_replaces(np.where)
+def _where(condition, x, y):
+    if any(map(is_array, (condition, x, y))):
+        return lambda condition, x, y: np.where(condition, weak(x, y), weak(y, x))
+    return lambda condition, x, y: x if condition else y
+
+
+# --- powers ---------------------------------------------------------------------------------------
+
+# LLVM would replace a power by products, whose bits differ, if it knew the function's name.
+llvm.add_symbol("gymcore_pow", POW)
+_pow = types.ExternalFunction("gymcore_pow", types.float64(types.float64, types.float64))
+
+
+@_replaces(math.pow)
+def _float_power(x, y):
+    return lambda x, y: _pow(float(x), float(y))
+
+
+@_internal
+def power(x, y):
+    """Compute the power of Python or NumPy; an exponent of integers must be a literal."""
+    floats = any(_float_type(kind, None) for kind in (x, y))
+    if is_array(x) or is_array(y):
+        if floats:
+            return lambda x, y: _powers(x, y)
+        return lambda x, y: np.power(weak(x, y), weak(y, x))
+    if floats:
+        return lambda x, y: _pow(float(x), float(y))
+    if getattr(y, "literal_value", -1) < 0:
+        raise TypingError("** of two integers needs a literal exponent that is not negative")
+
+    def multiplied(x, y):
+        result = 1
+        for _ in range(y):
+            result *= x
+        return result
+
+    return multiplied
+
+
+_powers = REPLACED[np.power]
+OPERATORS[ast.Pow] = power

@@ -1,0 +1,290 @@
+"""Compiled functions of NumPy, `math` and `rng` give the bits that Python and NumPy give."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gymcore import error, jit, spaces
+from tests.for_each import for_each
+
+pytest.importorskip("numba")
+
+# A step writes the value of the expression that the action selects.
+TEMPLATE = """
+import math
+
+import numpy as np
+
+from gymcore import jit, spaces
+from tests.jit.test_compiled_functions import *
+
+
+class Calculator(jit.Env):
+    observation_space = spaces.Box(-np.inf, np.inf, (40,), np.float64)
+    action_space = spaces.Discrete({count})
+
+    class State:
+        out: jit.array(float, 40)
+        x: float
+        y: float
+        i: int
+        singles: jit.array(np.float32, 5)
+        doubles: jit.array(float, 5)
+        matrix: jit.array(float, 3, 4)
+        cards: jit.array(np.int8, 12)
+
+    def reset(state, parameters, rng):
+        state.x = rng.uniform(-3.0, 3.0)
+        state.y = rng.uniform(0.0, 2.0)
+        state.i = rng.integers(1, 6)
+        state.singles[:] = rng.normal(size=5)
+        state.doubles[:] = rng.normal(size=5)
+        state.matrix[:] = rng.random((3, 4))
+        state.cards[:] = np.arange(12)
+
+    def step(state, parameters, action, rng):
+        state.out[:] = 0.0
+        x, y, i = state.x, state.y, state.i
+        singles, doubles, matrix, cards = state.singles, state.doubles, state.matrix, state.cards
+{branches}
+        return 0.0, False
+
+    def observe(state, parameters, observation):
+        observation[:] = state.out
+
+
+def store(out, value):
+    flat = np.array([value]).reshape(-1)
+    for k in range(flat.size):
+        out[k] = flat[k]
+"""
+WEIGHTS = np.array([0.2, 0.5, 0.3])
+HALVES = np.array([0.5, 0.25, -1.5, 3.0, 1e-3, 7.7, -0.1])
+SINGLES = HALVES.astype(np.float32)
+BYTES = np.array([3, 1, -4, 1, 5, -9, 2], np.int8)
+PRIMES = (2.0, 3.0, 5.0)
+
+
+def calculator(expressions: list[str], folder: Path) -> type[jit.Env]:
+    """Return a class whose action k computes expression k; statements may precede it."""
+    branches = []
+    for k, expression in enumerate(expressions):
+        *statements, value = expression.split("; ")
+        branches += [f"        if action == {k}:", *(f"            {line}" for line in statements)]
+        branches.append(f"            store(state.out, {value})")
+    path = folder / "calculator.py"
+    path.write_text(TEMPLATE.format(count=len(expressions), branches="\n".join(branches)))
+    spec = importlib.util.spec_from_file_location("calculator", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    cls: type[jit.Env] = module.Calculator
+    return cls
+
+
+# --- random numbers -------------------------------------------------------------------------------
+
+DRAWS = [
+    *("rng.random()", "rng.random(3)", "rng.random(size=(2, 3))", "rng.uniform(-1, 1, size=4)"),
+    *("rng.uniform(HALVES - 1, HALVES + 1)", "rng.normal(1.0, 2.0, 3)", "rng.standard_normal(4)"),
+    *("rng.uniform(HALVES)", "rng.normal(HALVES, 0.1, size=(2, 7))", "rng.normal()"),
+    *("rng.exponential(2.0)", "rng.standard_exponential(3)", "rng.gamma(2.0, 1.5)", "rng.gamma(2)"),
+    *("rng.beta(2.0, 3.0, size=2)", "rng.poisson(3.0)", "rng.binomial(10, 0.3)", "rng.lognormal()"),
+    *("rng.triangular(0.0, 1.0, 2.0)", "rng.geometric(0.2)", "rng.laplace(0.0, 1.0, 2)"),
+    *("rng.vonmises(0.0, 1.0)", "rng.weibull(2.0)", "rng.chisquare(3)", "rng.f(3.0, 4.0)"),
+    *("rng.gumbel()", "rng.logistic()", "rng.negative_binomial(4, 0.3)", "rng.pareto(2.0)"),
+    *("rng.power(2.0)", "rng.rayleigh()", "rng.standard_cauchy()", "rng.standard_gamma(2.0)"),
+    *("rng.standard_t(3)", "rng.wald(1.0, 2.0)", "rng.zipf(3.0)"),
+    *("rng.integers(9)", "rng.integers(-3, 9)", "rng.integers(0, 5, size=3)"),
+    *("rng.integers(5, size=(2, 2), dtype=int)", "rng.integers(1, 6, endpoint=True)"),
+    *("rng.integers(0, 100, dtype=np.int32)", "rng.integers(0, 100, size=5, dtype=np.int8)"),
+    *("rng.integers(-5, 100, 3, np.int16)", "rng.integers(0, 2, size=9, dtype=bool)"),
+    *("rng.integers(0, 255, dtype=np.uint8)", "rng.integers(BYTES, 20)"),
+    *("rng.choice(5)", "rng.choice(PRIMES)", "rng.choice([1, 2, 7])", "rng.choice(HALVES, size=4)"),
+    *("rng.choice(3, p=WEIGHTS)", "rng.choice(3, p=[0.2, 0.5, 0.3], size=5)"),
+    *("rng.choice(PRIMES, p=WEIGHTS)", "rng.choice(BYTES, 4, False)", "rng.choice(9, size=(2, 2))"),
+    *("rng.choice(7, 3, replace=False)", "rng.choice(7, 3, replace=False, shuffle=False)"),
+    *("rng.choice(20000, 1000, replace=False)[:40]", "rng.choice(3, 2, replace=False, p=WEIGHTS)"),
+    *("rng.permutation(9)", "rng.permutation(HALVES)", "rng.permutation(np.ones((3, 2)))"),
+    *("cards = np.arange(12); rng.shuffle(cards); cards",),
+    *("rows = np.arange(12).reshape(4, 3); rng.shuffle(rows); rows",),
+    *("b = np.zeros(3); rng.random(out=b); b", "b = np.zeros(3); rng.standard_normal(out=b); b"),
+]
+
+
+@pytest.fixture(scope="module")
+def draws(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return calculator(DRAWS, tmp_path_factory.mktemp("draws"))
+
+
+def numpys(text: str, rng: np.random.Generator) -> bytes:
+    *statements, value = text.split("; ")
+    names: dict[str, Any] = {**globals(), "rng": rng}
+    exec("\n".join(statements), names)
+    flat = np.asarray(eval(value, names), float).reshape(-1)
+    return np.pad(flat, (0, 40 - flat.size)).tobytes()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(0, 2**40),
+    st.lists(st.integers(0, len(DRAWS) - 1), min_size=1, max_size=20),
+    st.booleans(),
+)
+def test_draws_in_any_order_are_those_of_numpys_generator(
+    draws: Any, seed: int, order: list[int], debug: bool
+) -> None:
+    env = draws(debug=debug)
+    env.reset(seed=seed)
+    rng = np.random.default_rng()
+    rng.bit_generator.state = env.np_random.bit_generator.state
+    for k in order:
+        assert env.step(k)[0].tobytes() == numpys(DRAWS[k], rng), DRAWS[k]
+
+
+def test_every_method_of_the_list_is_compiled() -> None:
+    from gymcore.jit.declarations import DRAWS as methods
+
+    assert all(any(f"rng.{name}(" in text for text in DRAWS) for name in methods)
+
+
+# --- numbers and arrays ---------------------------------------------------------------------------
+
+NUMBERS = [
+    *("x ** 2", "x ** 3", "y ** 0.5", "y ** 1.7", "i ** 2", "2.0 ** i", "x ** -1", "i ** 0"),
+    *(
+        f"np.{name}(x)"
+        for name in [
+            "sin",
+            "cos",
+            "tan",
+            "exp",
+            "sinh",
+            "cosh",
+            "tanh",
+            "arctan",
+            "arcsinh",
+            "cbrt",
+        ]
+    ),
+    *(f"np.{name}(y)" for name in ["log", "log2", "log10", "log1p", "expm1", "exp2", "sqrt"]),
+    *("np.arctan2(x, y)", "np.hypot(x, y)", "np.power(y, 2.0)", "np.cos(x, dtype=np.float32)"),
+    *(
+        f"math.{name}(x)"
+        for name in [
+            "sin",
+            "cos",
+            "tan",
+            "exp",
+            "sinh",
+            "tanh",
+            "atan",
+            "erf",
+            "radians",
+            "degrees",
+        ]
+    ),
+    *(f"math.{name}(y)" for name in ["log", "log2", "log10", "log1p", "sqrt", "expm1"]),
+    *("math.atan2(x, y)", "math.pow(y, 2.0)", "math.hypot(x, y)", "math.floor(x)", "math.ceil(x)"),
+    *("x % 0.7", "x // 0.7", "round(x)", "np.mod(x, 0.7)", "np.sign(x)", "np.round(x, 2)"),
+    *(
+        "np.clip(x, -1.0, 1.0)",
+        "np.clip(i, 0, 3)",
+        "np.where(x > 0, 1.0, -1.0)",
+        "np.maximum(x, y)",
+    ),
+]
+ARRAYS = [
+    *("np.array([x, y, 1])", "np.array([x, y], dtype=np.float32) * 0.3", "singles * 0.1 + singles"),
+    *("doubles * 0.1 - 2 * singles", "BYTES + 5", "BYTES / 3", "BYTES // 2", "SINGLES % 0.3"),
+    *("SINGLES ** 2", "np.abs(doubles) ** 0.5", "BYTES ** 2", "singles < 0.1", "doubles > x"),
+    *("np.where(doubles > 0, doubles, 0.0)", "np.clip(singles, -0.5, 0.3)"),
+    *("np.maximum(singles, 0.1)", "np.concatenate([doubles, singles])", "doubles[doubles > 0.2]"),
+    *("doubles[::-1]", "matrix[:, 2]", "singles.astype(float)", "np.zeros((2, 3), dtype=int)"),
+    *("a, b = HALVES[:2]; a * b", "z = singles.copy(); z *= 0.1; z[1:3] -= 0.1; z"),
+]
+SUMS = [
+    *("np.sum(matrix)", "matrix.sum()", "SINGLES.sum()", "BYTES.sum()", "(doubles > 0).sum()"),
+    *("np.sum(np.sin(np.arange(99.0)))", "np.mean(matrix)", "SINGLES.mean()", "BYTES.mean()"),
+    *("doubles.argmax()", "np.any(doubles > 1)", "(doubles > 0).all()", "SINGLES.min()"),
+    *("np.linalg.norm(doubles)", "np.linalg.norm(singles)", "np.linalg.norm([x, y])"),
+    *("np.dot(doubles, HALVES[:5])", "matrix @ HALVES[:4]", "doubles[:3] @ matrix"),
+    *("matrix.T @ matrix", "np.dot(singles, singles)", "np.sin(doubles)", "np.exp(SINGLES)"),
+    *("np.arctan2(doubles, x)", "np.cos(singles)"),
+]
+
+
+@for_each("expressions", [NUMBERS, ARRAYS, SUMS], ids=lambda texts: texts[0])
+def test_results_are_those_of_the_interpreter(expressions: list[str], tmp_path: Path) -> None:
+    cls = calculator(expressions, tmp_path)
+    compiled, debug = cls.vector_class(50), cls.vector_class(50, debug=True)
+    compiled.reset(seed=1)
+    debug.reset(seed=1)
+    for k, text in enumerate(expressions):
+        actions = np.full(50, k)
+        ours, theirs = compiled.step(actions)[0], debug.step(actions)[0]
+        assert ours.tobytes() == theirs.tobytes(), text
+
+
+# --- exceptions -----------------------------------------------------------------------------------
+
+
+class Tank(jit.Env):
+    """Lane i runs out of fuel after i + 2 steps."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    class State:
+        fuel: int
+
+    class Parameters:
+        start: int = 2
+
+    def reset(state, parameters, rng):
+        state.fuel = parameters.start
+
+    def step(state, parameters, action, rng):
+        assert state.fuel > -2, "deep"
+        burn(state, action)
+        return 1.0, False
+
+    def observe(state, parameters, observation):
+        observation[0] = state.fuel
+
+
+def burn(state, amount):
+    state.fuel -= amount
+    if state.fuel < 0:
+        raise ValueError(f"{amount} is too much")
+
+
+@for_each("debug", [True, False])
+def test_a_lane_that_raises_is_named(debug: bool) -> None:
+    envs = Tank.vector_class(5, debug=debug, num_threads=1 if debug else 2)
+    envs.set_attr("start", [9, 4, 2, 2, 9])
+    for run in (
+        lambda: [envs.step(np.ones(5, np.int64)) for _ in range(3)],
+        lambda: envs.rollout(np.ones((3, 5), np.int64)),
+    ):
+        envs.reset()
+        with pytest.raises(
+            ValueError, match=r"environment 2 raised ValueError in step: .*too much"
+        ) as caught:
+            run()
+        assert isinstance(caught.value, error.EnvironmentFailed) and caught.value.lanes == [2]
+        with pytest.raises(error.ResetNeeded):
+            envs.step(np.ones(5, np.int64))
+    env = Tank(debug=debug)
+    env.reset()
+    with pytest.raises(ValueError) as alone:
+        for _ in range(3):
+            env.step(1)
+    assert type(alone.value) is ValueError
