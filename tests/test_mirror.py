@@ -60,6 +60,7 @@ TESTED_TOGETHER = {
     "envs/toy_text/figures": "envs/toy_text/test_render.py",
     "experimental/functional": "experimental/test_functional_env.py",
     "foreign": "interop/test_gymnasium.py",
+    "jit/compiled_{numpy,random}": "jit/test_compiled_functions.py",
     "jit/compiler": "jit/test_{compiled,code_files}.py",
     "jit/{declarations,env,math}": "jit/test_{interpreted,compiled,properties}.py",
     "jit/loops": "jit/test_{constants,ended_lanes}.py",

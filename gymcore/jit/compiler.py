@@ -24,6 +24,7 @@ from numba.core import cgutils, compiler
 from numba.core.base import BaseContext
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 from numba.core.typing import Context, Signature
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import (
@@ -461,7 +462,9 @@ class CompiledLoops:
         if saved is None:
             saved = _compile(program, key)
             write_code(path, saved)
-        codegen = cpu_target.target_context.codegen()
+        context = cpu_target.target_context
+        rtsys.initialize(context)  # the symbols that code with arrays calls
+        codegen = context.codegen()
         self._libraries = {
             name: (codegen.unserialize_library(library), symbol)
             for name, (library, symbol) in saved.items()

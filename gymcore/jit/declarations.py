@@ -250,8 +250,8 @@ def needs_live_state(step: FunctionType) -> bool:
     """Return whether a step must not run in the state of a lane whose episode has ended.
 
     In that state, indices may be invalid, loops may not end, exceptions may be raised, and draws
-    would advance the stream. A `for` loop whose range depends only on constants and parameters ends in
-    any state.
+    would advance the stream. A `for` loop whose range depends only on constants and parameters ends
+    in any state.
     """
     if indexes(step) or raising_lines(step):
         return True

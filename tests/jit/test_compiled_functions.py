@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gymcore import error, jit, spaces
-from tests.for_each import for_each
 
 pytest.importorskip("numba")
 
@@ -94,7 +95,7 @@ def calculator(expressions: list[str], folder: Path) -> type[jit.Env]:
 DRAWS = [
     *("rng.random()", "rng.random(3)", "rng.random(size=(2, 3))", "rng.uniform(-1, 1, size=4)"),
     *("rng.uniform(HALVES - 1, HALVES + 1)", "rng.normal(1.0, 2.0, 3)", "rng.standard_normal(4)"),
-    *("rng.uniform(HALVES)", "rng.normal(HALVES, 0.1, size=(2, 7))", "rng.normal()"),
+    *("rng.uniform(HALVES, 9.0)", "rng.normal(HALVES, 0.1, size=(2, 7))", "rng.normal()"),
     *("rng.exponential(2.0)", "rng.standard_exponential(3)", "rng.gamma(2.0, 1.5)", "rng.gamma(2)"),
     *("rng.beta(2.0, 3.0, size=2)", "rng.poisson(3.0)", "rng.binomial(10, 0.3)", "rng.lognormal()"),
     *("rng.triangular(0.0, 1.0, 2.0)", "rng.geometric(0.2)", "rng.laplace(0.0, 1.0, 2)"),
@@ -221,7 +222,7 @@ SUMS = [
 ]
 
 
-@for_each("expressions", [NUMBERS, ARRAYS, SUMS], ids=lambda texts: texts[0])
+@pytest.mark.parametrize("expressions", [NUMBERS, ARRAYS, SUMS], ids=["numbers", "arrays", "sums"])
 def test_results_are_those_of_the_interpreter(expressions: list[str], tmp_path: Path) -> None:
     cls = calculator(expressions, tmp_path)
     compiled, debug = cls.vector_class(50), cls.vector_class(50, debug=True)
@@ -266,7 +267,7 @@ def burn(state, amount):
         raise ValueError(f"{amount} is too much")
 
 
-@for_each("debug", [True, False])
+@pytest.mark.parametrize("debug", [True, False], ids=["interpreted", "compiled"])
 def test_a_lane_that_raises_is_named(debug: bool) -> None:
     envs = Tank.vector_class(5, debug=debug, num_threads=1 if debug else 2)
     envs.set_attr("start", [9, 4, 2, 2, 9])
@@ -288,3 +289,23 @@ def test_a_lane_that_raises_is_named(debug: bool) -> None:
         for _ in range(3):
             env.step(1)
     assert type(alone.value) is ValueError
+
+
+STORED = """
+import sys
+sys.path.insert(0, {folder!r})
+from calculator import Calculator
+env = Calculator()
+env.reset(seed=1)
+print(env.step(0)[0].tobytes().hex())
+"""
+
+
+def test_stored_code_that_creates_arrays_runs_in_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GYMCORE_CACHE_DIR", str(tmp_path / "cache"))
+    calculator(["np.sin(doubles) + rng.normal(size=5)"], tmp_path)
+    command = [sys.executable, "-c", STORED.format(folder=str(tmp_path))]
+    texts = {subprocess.run(command, check=True, capture_output=True).stdout for _ in range(2)}
+    assert len(texts) == 1 and texts.pop().strip()
