@@ -42,9 +42,9 @@ cdef extern from *:
 cdef class ArrayRing:
     """Hands out arrays of one shape and dtype that the caller may keep forever.
 
-    An array is handed out again only when only the ring holds a reference to it: views, memoryviews and DLPack
-    capsules of it count, since each of them holds the array. A caller that drops its arrays (a training loop) gets the
-    same few in turn, and nothing is allocated; one that keeps them gets new ones.
+    An array is handed out again only when the ring holds its only reference: views, memoryviews and DLPack capsules of
+    it count, since each of them holds the array. A caller that drops its arrays (a training loop) gets the same few in
+    turn, and nothing is allocated; one that keeps them gets new ones.
     """
 
     def __cinit__(self, tuple shape, object dtype, bint reuse=False):

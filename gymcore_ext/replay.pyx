@@ -100,7 +100,7 @@ cdef inline float* reward_of(Ring ring, int64_t slot) noexcept nogil:
 
 
 cdef inline int64_t advance(Ring ring, int64_t slot, int64_t distance) noexcept nogil:
-    """Return the slot at a distance, which may be that in a file that another process is changing."""
+    """Return the slot `abs(distance)` records after `slot`, or 0 if another process wrote an invalid distance."""
     slot += llabs(distance)
     if slot >= ring.capacity:
         slot -= ring.capacity
@@ -117,8 +117,8 @@ cdef struct Lane:
     int64_t window           # slot of the oldest frame of the newest observation
     int64_t newest           # slot of the newest frame
     int64_t acted_on         # slot of the newest frame before the step
-    int64_t pending          # where the oldest transition begins that lacks steps
-    int64_t num_pending      # steps since then
+    int64_t pending          # slot at which the oldest transition with missing steps begins
+    int64_t num_pending      # steps since the one at `pending`
 
 
 @cython.final
@@ -584,7 +584,7 @@ cdef class ReplayMemory:
             (<int64_t*> self.saved_at[4])[i] = self.lanes[i].state
 
     cdef int load(self, object saved, double alpha) except -1:
-        """Check the state in the arrays, and continue with it. Nothing is changed before all of it is checked."""
+        """Check the state in the arrays, then continue with it. A failed check changes nothing."""
         cdef Py_ssize_t i, enough = self.stack - 1 + self.n_steps
         cdef int64_t age, slot, distance
         cdef int32_t[::1] steps = np.zeros(self.ring.capacity, np.int32)   # records that follow, up to `enough`

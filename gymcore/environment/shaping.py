@@ -378,7 +378,7 @@ def _check_indices(variables: Variables, items: np.ndarray, key: Any) -> None:
 
 
 def _with_size_check(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function, named so in expressions, that checks the sizes of its arguments."""
+    """Return a version of a function, named `name` in expressions, that checks argument sizes."""
     is_array_function = name.startswith("np.")
 
     def call(variables: Variables, *arguments: Any) -> Any:

@@ -545,7 +545,7 @@ def _cached_file(key: str) -> Path:
 
 @cache
 def _machine() -> bytes:
-    """Return what compiled code depends on besides the class: versions, CPU and this package."""
+    """Return the inputs of compiled code besides the class: versions, CPU and this package."""
     versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version
     cpu = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     files = sorted(Path(__file__).parent.glob("*.py"))

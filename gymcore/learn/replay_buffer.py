@@ -86,8 +86,8 @@ class ReplayBuffer(NoCopies):
     transitions are the same in each autoreset mode: they end with the last observations of
     episodes, and the step that only resets a lane, in next-step mode, is not stored.
 
-    The buffer takes observations and actions of any space. What is not an array, such as a text,
-    is stored as a Python object.
+    The buffer takes observations and actions of any space. A part that is not an array, such as a
+    text, is stored as a Python object.
 
     Attributes:
         capacity: Number of observations that fit.
@@ -441,7 +441,7 @@ def _arrays(
     npy.write_array_header_2_0(written, header)
     begin = len(written.getvalue())
     end = begin + capacity * record.itemsize
-    rest = -(-end // 64) * 64  # in front of a cache line, which has eight numbers of the tree
+    rest = -(-end // 64) * 64  # a cache line, which holds eight numbers of the tree, begins here
     if path is not None:
         memory = _map(path, written.getvalue(), last, rest + saved.itemsize)
     else:

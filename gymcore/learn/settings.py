@@ -43,8 +43,8 @@ class Settings:
         scale_actions: Whether continuous actions start with the center and half the range of their
             bounds as mean and standard deviation; 0 and 1 otherwise, as for unbounded actions.
         total_steps: Total number of steps, of all lanes together, after which training ends.
-        target: Mean return of the last 100 episodes at which training ends earlier; infinity for
-            none, None for the one that the id has in `DEFAULTS` or in the registry, if any.
+        target: Mean return of the last 100 episodes at which training ends early. Infinity means
+            never; None means the target of the id in `DEFAULTS` or in the registry, if any.
 
     Examples:
         >>> settings = Settings(num_envs=64, total_steps=100_000)

@@ -105,10 +105,10 @@ class LaneEpisodes:
     ) -> tuple[Mask, Mask]:
         """Record a step; return two masks `[num_envs] bool`, which must not be changed.
 
-        `begun`: lanes whose row is the first observation of an episode. In NEXT_STEP they had
-        ended before, took no action and got no reward; in SAME_STEP they ended in this step.
-        `ended`: lanes whose episode ended in this step. If `lanes` is given, all arrays have one
-        row for each of these lanes instead.
+        `begun`: lanes whose row is the first observation of an episode. In NEXT_STEP, their
+        previous episode ended in an earlier step, and this step took no action and gave no reward;
+        in SAME_STEP, it ended in this step. `ended`: lanes whose episode ended in this step. If
+        `lanes` is given, all arrays have one row for each of these lanes instead.
         """
         ended: Mask = terminated | truncated
         if self.same_step:

@@ -261,8 +261,8 @@ class RecordVideo(Recorder, Wrapper[ObsType, ActType, ObsType, ActType], RecordC
 
     Frames are streamed to the encoder, so only one frame is held in memory, however long the video
     is. Files are named `{name_prefix}-episode-{number}.mp4` or `{name_prefix}-step-...` and appear
-    when they are complete. `close` finishes the last video. So do an exception in `step`, the exit
-    of the program, and the deletion of the wrapper, which also warns.
+    when they are complete. `close` finishes the last video, as do an exception in `step`, the exit
+    of the program, and the deletion of the wrapper (which also warns).
 
     For the attributes see `gymcore.rendering.recorder.Recorder`.
 
@@ -395,7 +395,7 @@ class _NoisyFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
         return self._checked(frames)
 
     def _checked(self, frame: object) -> _Frame:
-        """Check that `frame` is an image, and disturb it."""
+        """Check that `frame` is an image, and return a copy with noise."""
         what = str(type(frame))
         if isinstance(frame, np.ndarray):
             if frame.dtype == np.uint8 and frame.ndim == 3 and frame.shape[2] == 3:
@@ -407,7 +407,7 @@ class _NoisyFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
         )
 
     def _add_noise(self, frame: _Frame) -> _Frame:
-        """Return a disturbed copy of the frame."""
+        """Return a copy of the frame with noise."""
         raise NotImplementedError
 
     def _noise(self, shape: tuple[int, ...]) -> _Frame:

@@ -144,7 +144,7 @@ cdef inline engines_t engines_of(const double* action) noexcept nogil:
 
 
 cdef inline double gust(int64_t index) noexcept nogil:
-    """Return the wind at an index: Gymnasium's sum of two sines, which never repeats."""
+    """Return the wind at an index: tanh of a sum of two sines that never repeats, as in Gymnasium."""
     return tanh(sin(0.02 * index) + sin(PI * 0.01 * index))
 
 

@@ -391,7 +391,7 @@ cdef void observe(
 
 
 cdef int has_changed(const void* lane) noexcept nogil:
-    """Return whether a lane was not stepped, or not reset, because a program has changed its world."""
+    """Return whether the last step or reset skipped a lane because a program had changed its world."""
     return (<const world_lane_t*> lane).changed
 
 

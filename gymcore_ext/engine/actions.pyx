@@ -114,8 +114,8 @@ def action_array(object actions, object dtype, tuple shape, str name, object err
     """Return actions as a C-contiguous array of this shape, or raise `errors.InvalidAction`, which names `name`.
 
     `numbers` is whether an action is a number, as those of Discrete are. An integer dtype must be able to hold all
-    values. For a floating-point dtype, float32 and float64 actions keep their type; others get the type to which NumPy
-    promotes theirs and the dtype, at most float64. The result may share memory with `actions`.
+    values. For a floating-point dtype, float32 and float64 actions keep their type; other types are promoted with
+    `dtype` as NumPy does, to float64 at most. The result may share memory with `actions`.
     """
     expected = f"{name}: expected {dtype} array of shape {shape}"
     try:

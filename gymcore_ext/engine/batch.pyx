@@ -531,7 +531,7 @@ cdef class Batch:
         return taken
 
     cdef int64_t _num_steps(self, object actions) except -1:
-        """Return T of actions [T, num_envs, ...]."""
+        """Return the number of steps T of actions [T, num_envs, ...]."""
         cdef tuple shape = tuple(np.shape(actions))  # that of a tensor is a subclass
         if len(shape) < 1 or shape[0] < 1:
             raise self.errors.InvalidAction(f"actions: expected [T, num_envs, ...] with T >= 1, got shape {shape}")

@@ -145,7 +145,7 @@ static GYMCORE_TARGET int64_t LIFECYCLE_LOOP(count_step, GYMCORE_ISA)(
     uint16_t count = 0; /* wide enough for a block; int64 would take a third of the time of this loop */
     GYMCORE_INDEPENDENT_LANES
     for (int64_t i = lo; i < hi; i++) { /* loop: count steps */
-        int32_t steps = elapsed[i] + (elapsed[i] < GYMCORE_NO_LIMIT - 1); /* an endless episode stops counting */
+        int32_t steps = elapsed[i] + (elapsed[i] < GYMCORE_NO_LIMIT - 1); /* no overflow in an endless episode */
         uint8_t flags = (uint8_t)ends[i - lo], terminates = flags & GYMCORE_TERMINATED;
         uint8_t truncates = (steps >= limit) | flags >> 1, ends_here = terminates | truncates;
         elapsed[i] = steps;

@@ -35,11 +35,12 @@ typedef struct {
     gymcore_word64 asleep;
 } gymcore_worker;
 
-/* Whether jobs that follow each other closely are shared. Short trials of the other choice alternate with longer and
- * longer periods of the better one. Sharing must gain GYMCORE_MIN_GAIN, because it occupies more processors. */
+/* Whether jobs that come soon after each other are shared with the workers. Short trials of the other choice alternate
+ * with longer and longer periods of the better one. Sharing must gain GYMCORE_MIN_GAIN, because it occupies more
+ * processors. */
 typedef struct {
     int shared, is_trial;       /* the current choice, and whether it is on trial */
-    int64_t until, hold_time;   /* when this period ends, and how long the better choice is used */
+    int64_t until, hold_time;   /* end of the current period, and length of a period of the better choice */
     int64_t lanes[2], spent[2]; /* lanes and nanoseconds of the last period of each choice: alone, shared */
 } gymcore_choice;
 

@@ -69,7 +69,7 @@ ctypedef struct loops_t:
     const kernel_t* kernel
     int fields, failed
     void* arrays[MAX_FIELDS]   # of the state
-    int64_t bytes[MAX_FIELDS]  # of a lane in each
+    int64_t bytes[MAX_FIELDS]  # of one lane in each array
 
 
 ctypedef struct results_t:

@@ -322,7 +322,7 @@ cdef inline void copy_tile(
     cdef const uint8_t* tile = picture_of(tiles, number)
     if tile == NULL:   # out of memory
         draw_tile(tiles, number, image, stride)
-    elif tiles.size == 8:   # the default, as copies of a constant size
+    elif tiles.size == 8:   # the default size: copies of a constant size are faster
         copy_rows(image, tile, 8, stride)
     else:
         copy_rows(image, tile, tiles.size, stride)

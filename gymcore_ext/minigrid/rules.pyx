@@ -160,7 +160,7 @@ cdef void crossing(build_t* b) noexcept nogil:
         lines[axis][counts[axis] + 1] = <uint8_t> (b.width - 1)
     total = counts[0] + counts[1]
     shuffle(b, path, total)
-    counts[0] = counts[1] = 0   # rivers crossed by the path
+    counts[0] = counts[1] = 0   # number of rivers that the path has crossed, by axis
     for k in range(total):
         axis = path[k]
         across, along = lines[axis][counts[axis] + 1], counts[not axis]
@@ -208,7 +208,7 @@ cdef bint draw_room(build_t* b, chain_room_t* rooms, int count, int door_x, int 
 
 
 cdef int draw_chain(build_t* b, chain_room_t* rooms, int wanted) noexcept nogil:
-    """Draw up to `wanted` rooms, each behind a door of the previous one, with eight tries; return their number."""
+    """Draw up to `wanted` rooms, each behind a door of the last one, with eight tries each; return their number."""
     cdef int x = draw_int(b, 0, b.width - 2), y = draw_int(b, 0, b.width - 2), side = 2, out, count
     cdef chain_room_t* room
     if not draw_room(b, rooms, 0, x, y, side):

@@ -577,7 +577,7 @@ cdef class InfoSlots:
 
 
 cdef bytes pickled(object value, str name, int depth):
-    """Return a pickle, by cloudpickle if necessary; a TypeError names the innermost part that cannot be pickled."""
+    """Return a pickle (by cloudpickle if necessary). A TypeError names the innermost part that cannot be pickled."""
     try:
         try:
             return pickle.dumps(value, 5)

@@ -256,7 +256,7 @@ static inline int64_t gymcore_take(gymcore_channel *c, int64_t worker)
 }
 
 /* Publish that a lane is ready, after `seconds` of work; return 0 if the ring is full, which only corrupt memory can cause.
- * If the parent has given up the lane since it was taken, it no longer waits for the number in `taken`. */
+ * If the parent has given up the lane since it was taken, the parent no longer waits for the number in `taken`. */
 static inline int gymcore_complete(gymcore_channel *c, int64_t worker, int64_t lane, double seconds)
 {
     gymcore_worker_slot *slot = &c->slots[worker];

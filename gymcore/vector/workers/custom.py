@@ -70,7 +70,7 @@ __all__ = ["CustomWorkers"]
 # How long after the answer `(None, False)` the report of the exception may arrive, in seconds.
 _REPORT_SECONDS = 1.0
 
-# How many messages of a worker are read at a time: a loop may send forever.
+# Maximum number of messages of a worker that are read at a time: its loop may send forever.
 _MAX_MESSAGES = 1000
 
 

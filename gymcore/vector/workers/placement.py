@@ -71,7 +71,7 @@ class Placement:
 
     def _check(self, now: float) -> None:
         """Begin or end a pause, depending on how long the worker has waited for a CPU."""
-        run_ns, wait_ns = _cpu_times()
+        run_ns, wait_ns = _thread_times()
         limit = _MAX_WAITING * (run_ns - self._run_ns + wait_ns - self._wait_ns)
         crowded = run_ns == 0 or wait_ns - self._wait_ns > limit  # 0: the system does not count
         self._run_ns, self._wait_ns = run_ns, wait_ns
@@ -83,7 +83,7 @@ class Placement:
         self._check_at = (now // interval + 1) * interval
 
 
-def _cpu_times() -> tuple[int, int]:
+def _thread_times() -> tuple[int, int]:
     """Return the nanoseconds for which this thread has run, and has waited for a CPU."""
     try:
         run_ns, wait_ns, _ = Path("/proc/thread-self/schedstat").read_text().split()

@@ -483,7 +483,7 @@ class WorkerPool:
                 raise
             self._check_open()
             spin = 0
-            # In this order, because a worker may answer and then end.
+            # Find ended processes first, because a worker may answer and then end.
             ended = [k for k in channel.unanswered(request) if not self._workers[k].alive()]
             waiting = channel.unanswered(request)
             lost = [k for k in ended if k in waiting]

@@ -270,7 +270,7 @@ def check_sharable(space: Space) -> None:
         InvalidArgument: If no functions are registered for the space (a `ValueError`).
     """
     try:
-        create_shared_memory(space, 1, _NoMemory)
+        create_shared_memory(space, 1, _NullContext)
     except CustomSpaceError as problem:
         raise InvalidArgument(
             "Using `AsyncVector(..., shared_memory=True)` caused an error, you can disable this "
@@ -278,7 +278,7 @@ def check_sharable(space: Space) -> None:
         ) from problem
 
 
-class _NoMemory:
+class _NullContext:
     """A `multiprocessing` context that allocates nothing, for checks of a space."""
 
     @staticmethod

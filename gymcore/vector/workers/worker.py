@@ -407,41 +407,41 @@ class Worker:
     def _call(self, calls: list[tuple[int, str, tuple[Any, ...], dict[str, Any]]]) -> list[Any]:
         attributes = []
         for lane, name, _, _ in calls:
-            with self._lane(lane, name):
+            with self._naming_lane(lane, name):
                 attributes.append(self._envs[lane].get_wrapper_attr(name))
         results = []
         for attribute, (lane, name, args, kwargs) in zip(attributes, calls, strict=True):
-            with self._lane(lane, name):
+            with self._naming_lane(lane, name):
                 results.append(attribute(*args, **kwargs) if callable(attribute) else attribute)
         return results
 
     def _set_attr(self, values: list[tuple[int, str, Any]]) -> None:
         for lane, name, value in values:
-            with self._lane(lane, "set_attr"):
+            with self._naming_lane(lane, "set_attr"):
                 self._envs[lane].set_wrapper_attr(name, value)
 
     def _get_state(self, calls: list[tuple[int]]) -> list[LaneState]:
         states = []
         for (lane,) in calls:
-            with self._lane(lane, "get_state"):
+            with self._naming_lane(lane, "get_state"):
                 env, wrappers = save_env(self._envs[lane], self._lo + lane)
             states.append(LaneState(env, wrappers, *self._loop.save_lane(lane)))
         return states
 
     def _check_state(self, calls: list[tuple[int, LaneState]]) -> None:
         for lane, state in calls:
-            with self._lane(lane, "set_state"):
+            with self._naming_lane(lane, "set_state"):
                 check_state(self._envs[lane], state, self._lo + lane)
 
     def _set_state(self, calls: list[tuple[int, LaneState]]) -> None:
         for lane, state in calls:
-            with self._lane(lane, "set_state"):
+            with self._naming_lane(lane, "set_state"):
                 load_env(self._envs[lane], state)
             self._loop.load_lane(lane, tuple(state[2:]))
         self._loop.mark_ready()
 
     @contextlib.contextmanager
-    def _lane(self, lane: int, call: str) -> Any:
+    def _naming_lane(self, lane: int, call: str) -> Any:
         """Raise an exception of a lane as a `_LaneError` that names the lane."""
         try:
             yield

@@ -1,7 +1,7 @@
 """Vector wrappers that repeat actions.
 
-Each applies its namesake in `gymcore.wrappers.stateful_action` to every lane, in every autoreset
-mode and with masked resets.
+Each applies the wrapper of the same name in `gymcore.wrappers.stateful_action` to every lane, in
+every autoreset mode and with masked resets.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Vector wrappers whose observations depend on earlier ones.
 
-Each applies its namesake in `gymcore.wrappers.stateful_observation` to every lane, in every
-autoreset mode and with masked resets. In SAME_STEP the final observations in the infos are those
-that the namesake would return at the end of the episode.
+Each applies the wrapper of the same name in `gymcore.wrappers.stateful_observation` to every lane,
+in every autoreset mode and with masked resets. In SAME_STEP, the final observations in the infos
+equal the observations that this wrapper would return at the end of the episode.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Wrappers that change each observation of a batch separately.
 
-Each applies its namesake in `gymcore.wrappers` to every lane, in every autoreset mode: in
-SAME_STEP the final observations in `infos["final_obs"]` are changed as well. They work on whole
-batches, without a loop over the lanes.
+Each applies the wrapper of the same name in `gymcore.wrappers` to every lane, in every autoreset
+mode: in SAME_STEP the final observations in `infos["final_obs"]` are changed as well. They work on
+whole batches, without a loop over the lanes.
 """
 
 from __future__ import annotations

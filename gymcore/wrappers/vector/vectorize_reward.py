@@ -1,7 +1,7 @@
 """Wrappers that change batches of rewards.
 
-Each applies its namesake in `gymcore.wrappers` to every lane. In NEXT_STEP mode, a step that only
-resets a lane has a reward of 0, which is not changed. (Gymnasium changes it.)
+Each applies the wrapper of the same name in `gymcore.wrappers` to every lane. In NEXT_STEP mode, a
+step that only resets a lane has a reward of 0, which is not changed. (Gymnasium changes it.)
 """
 
 from __future__ import annotations

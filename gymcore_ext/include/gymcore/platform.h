@@ -1,4 +1,4 @@
-/* Macros for what differs between compilers and processors: instruction sets, inlining, thread-local storage.
+/* Macros for the differences between compilers and processors: instruction sets, inlining, thread-local storage.
  *
  * Every batch loop is compiled once for each instruction set below, and a new batch chooses one (`choose_isa` in
  * engine/kernels.pyx). The sets have names rather than being left to `target_clones`, so that a program can choose one

@@ -110,7 +110,7 @@ class Clock:
     def __init__(self, monkeypatch):
         self.now, self.ran, self.waited, self.affinity = 0.0, 1, 0, {0, 1, 2}
         monkeypatch.setattr(placement.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(placement, "_cpu_times", lambda: (self.ran, self.waited))
+        monkeypatch.setattr(placement, "_thread_times", lambda: (self.ran, self.waited))
         monkeypatch.setattr(placement.os, "sched_getaffinity", lambda pid: set(self.affinity))
         monkeypatch.setattr(placement.os, "sched_setaffinity", self.set)
 
@@ -149,7 +149,7 @@ class TestPlacement:
 
     def test_a_system_that_does_not_count(self, monkeypatch, named):
         clock, place = Clock(monkeypatch), Placement(1, named)
-        monkeypatch.setattr(placement, "_cpu_times", lambda: (0, 0))
+        monkeypatch.setattr(placement, "_thread_times", lambda: (0, 0))
         restricted = [clock.step(place) == {1} for _ in range(10_000)]
         assert sum(restricted) == 10_000 if named else sum(restricted) < 200
 
