@@ -147,10 +147,11 @@ cdef void generate(build_t* b) noexcept nogil:
         if not b.fault:
             mark_objects(b.lane)
             reject_trivial(b)
-        if b.fault != REJECTED and b.fault != NO_PLACE and b.fault != NOT_CONNECTED:
+        if b.fault not in (REJECTED, NO_PLACE, NOT_CONNECTED, ENDLESS):
             break
-        # Such a level has tried thousands of doors, which is a hundred times the work of others.
-        rounds += 100 if b.fault == NOT_CONNECTED else 1
+        # Thousands of doors were tried, a hundred times the work of other levels; or a million places, where MiniGrid
+        # tries forever: about one in 800 levels of SynthS5R2 has no room for the agent.
+        rounds += 100 if b.fault == NOT_CONNECTED else MANY_LEVELS // 8 if b.fault == ENDLESS else 1
     if b.fault == REJECTED:
         b.fault = ENDLESS
     if b.lane.max_steps == 0:

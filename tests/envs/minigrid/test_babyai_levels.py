@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import pytest
 
+import gymcore
 from gymcore.envs.minigrid.babyai_levels import IDS, LEVELS
 from gymcore.envs.minigrid.levels import COLORS, SIZES, VERBS, Shape
 from gymcore.error import ArgumentTypeError, InvalidArgument
@@ -150,3 +151,12 @@ def test_bad_arguments(
 ) -> None:
     with pytest.raises(error, match=message):
         described(name, arguments)
+
+
+@pytest.mark.parametrize("seed", [1741, 3586, 8335])
+def test_a_level_without_room_for_the_agent_is_drawn_again(seed: int) -> None:
+    """Where minigrid tries forever."""
+    env, envs = gymcore.make("BabyAI-SynthS5R2-v0"), gymcore.make_vec("BabyAI-SynthS5R2-v0", 2)
+    ours, lanes = env.reset(seed=seed)[0], envs.reset(seed=[0, seed])[0]
+    assert ours["mission"] == lanes["mission"][1] != ""
+    assert (ours["image"] == lanes["image"][1]).all() and ours["image"].any()
