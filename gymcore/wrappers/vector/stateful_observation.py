@@ -340,6 +340,7 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
         return self._format.join_batch(observations, self._next_times(lanes))
 
     def _next_times(self, lanes: Lanes | None) -> npt.NDArray[np.int32]:
+        """Return the times after a step of these lanes (None: of all), without storing them."""
         return (self.timesteps if lanes is None else self.timesteps[lanes]) + np.int32(1)
 
 
