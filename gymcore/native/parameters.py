@@ -32,10 +32,12 @@ class Lane(Protocol):
 
 def batch_of(env: Lane) -> Batch:
     """Return the batch; create it if a subclass's constructor has not called `NativeEnv`'s."""
-    batch: Batch | None = env.__dict__.get("_batch")
-    if batch is None:
-        env._batch = batch = env._own_batch()
-    return batch
+    # Not `env.__dict__`, which would make every later access to an attribute slower.
+    try:
+        return env._batch
+    except AttributeError:
+        env._batch = env._own_batch()
+        return env._batch
 
 
 def as_float(value: Number) -> float:

@@ -522,3 +522,24 @@ def test_only_one_package(tmp_path: Path) -> None:
     """
     for options, shared in (((), "True"), (("--only",), "False")):
         assert lines(tmp_path, dedent(text), options=options) == [shared]
+
+
+def test_packages_of_two_eras_share_a_registry(tmp_path: Path) -> None:
+    """Each makes an environment with its own interface, whichever registered it."""
+    text = """
+        import gym, gymnasium
+        class Old(gym.Env):
+            observation_space = action_space = gym.spaces.Discrete(2)
+            def reset(self):
+                return 0
+            def step(self, action):
+                return 0, 0.0, False, {}
+        gym.register("Old-v0", Old)
+        gymnasium.register("New-v0", "gymnasium.envs.classic_control:CartPoleEnv")
+        print(gym.make("Old-v0").reset(), gym.make("New-v0").reset().shape)
+        for name in ("Old-v0", "New-v0"):
+            env = gymnasium.make(name)
+            print(len(env.reset()), len(env.step(0)))
+    """
+    result = lines(tmp_path, dedent(text), options=("--as", "gym==0.21"))
+    assert result == ["0 (4,)", "2 5", "2 5"]

@@ -70,16 +70,16 @@ _GROUND = (
 
 def paint(env: Any, score: float, marks: bool) -> pygame.Surface:
     """Return the image of a CarRacing, 1000 x 800, with marks of skidding wheels if `marks`."""
-    pygame = load_pygame()
+    module = load_pygame()
     importlib.import_module("pygame.gfxdraw")
     # Pixels are the bytes red, green, blue, unused; upside down, as the world is drawn.
     pixels = np.zeros((WINDOW_H, WINDOW_W), np.uint32)
-    env.surf = pygame.image.frombuffer(pixels, (WINDOW_W, WINDOW_H), "RGBX")
+    env.surf = module.image.frombuffer(pixels, (WINDOW_W, WINDOW_H), "RGBX")
     view = view_behind(env.car.hull, env.t)
     place = view.zoom, view.translation, -env.car.hull.angle
     env._render_road(*place)
     env.car.draw(env.surf, *place, marks)
-    env.surf = pygame.transform.flip(env.surf, False, True)
+    env.surf = module.transform.flip(env.surf, False, True)
     env._render_indicators(WINDOW_W, WINDOW_H)
     text = score_text(score)
     image: pygame.Surface = env.surf
