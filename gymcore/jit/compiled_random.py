@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -27,29 +27,28 @@ Values = Sequence[ir.Value]
 # The signature of an intrinsic, and the function that generates its code.
 Generated = tuple[Signature, Callable[..., ir.Value]]
 Overload = Callable[..., object]
-Implementation = TypeVar("Implementation", bound=Callable[..., object])
 
 BYTES = ir.IntType(8).as_pointer()
 
-# The arguments of NumPy's distributions, with its defaults. The last ones return integers.
+# The arguments of NumPy's distributions, with its defaults, and the condition that NumPy checks.
 _DISTRIBUTIONS = {
-    **{
-        "random": "",
-        "uniform": "low=0.0, high=1.0",
-        "standard_cauchy": "",
-        "standard_exponential": "",
-        "standard_normal": "",
-    },
-    **{"exponential": "scale=1.0", "rayleigh": "scale=1.0", "lognormal": "mean=0.0, sigma=1.0"},
-    **dict.fromkeys(("gumbel", "laplace", "logistic", "normal"), "loc=0.0, scale=1.0"),
-    **dict.fromkeys(("pareto", "power", "weibull"), "a"),
-    **{"beta": "a, b", "f": "dfnum, dfden", "vonmises": "mu, kappa", "wald": "mean, scale"},
-    **{"standard_gamma": "shape", "gamma": "shape, scale=1.0", "triangular": "left, mode, right"},
-    **dict.fromkeys(("chisquare", "standard_t"), "df"),
-    **{"binomial": "n, p", "geometric": "p", "negative_binomial": "n, p"},
-    **{"poisson": "lam=1.0", "zipf": "a"},
+    "random": ("", "True"),
+    "uniform": ("low=0.0, high=1.0", "True"),
+    "normal": ("loc=0.0, scale=1.0", "True"),
+    "standard_normal": ("", "True"),
+    "lognormal": ("mean=0.0, sigma=1.0", "sigma >= 0"),
+    "exponential": ("scale=1.0", "scale >= 0"),
+    "standard_exponential": ("", "True"),
+    "laplace": ("loc=0.0, scale=1.0", "scale >= 0"),
+    "gamma": ("shape, scale=1.0", "shape >= 0 and scale >= 0"),
+    "standard_gamma": ("shape", "shape >= 0"),
+    "beta": ("a, b", "a > 0 and b > 0"),
+    "triangular": ("left, mode, right", "left <= mode <= right and left < right"),
+    "binomial": ("n, p", "n >= 0 and 0 <= p <= 1"),
+    "poisson": ("lam=1.0", "0 <= lam < 9.2e18"),
+    "geometric": ("p", "0 < p <= 1"),
 }
-_INTEGRAL = ("binomial", "geometric", "negative_binomial", "poisson", "zipf")
+_INTEGRAL = ("binomial", "geometric", "poisson")
 
 
 class StreamType(types.Type):
@@ -196,6 +195,11 @@ def _draw(name, count):
 
 
 _TEXT = """
+def draw(rng, {names}):
+    if not ({check}):
+        raise ValueError("rng.{name}: expected {check}")
+    return drawn(rng, {names})
+
 def method(rng, {arguments}):
     kinds = [{names}size, out]
     return many if any(isinstance(k, Array) for k in kinds) or not is_none(size) else one
@@ -211,26 +215,29 @@ def many(rng, {arguments}):
 """
 
 
-def _define(name, parameters):
+def _define(name, parameters, check):
     """Define a method of `rng` for numbers, sizes, and arrays of parameters."""
     parts = parameters.split(", ") if parameters else []
     names = [part.partition("=")[0] for part in parts]
     namespace = {
         **{"np": np, "Array": types.Array, "is_none": is_none, "at": _at, "new": _results},
-        "draw": register_jitable(_draw(name, len(names))),
+        "drawn": register_jitable(_draw(name, len(names))),
         "dtype": np.int64 if name in _INTEGRAL else np.float64,
     }
     text = _TEXT.format(
+        name=name,
+        check=check,
         arguments=", ".join([*parts, "size=None", "out=None"]),
         names="".join(f"{name}, " for name in names),
         elements=", ".join(f"at({name}, results.shape, index)" for name in names),
     )
     exec(text, namespace)
+    register_jitable(namespace["draw"])
     overload_method(StreamType, name)(namespace["method"])
 
 
-for _name, _parameters in _DISTRIBUTIONS.items():
-    _define(_name, _parameters)
+for _name, _arguments in _DISTRIBUTIONS.items():
+    _define(_name, *_arguments)
 
 
 # --- integers, choices and orders -----------------------------------------------------------------
@@ -320,6 +327,8 @@ def _shuffle_indices(rng, indices, first):
 @register_jitable
 def _distinct(rng, n, count, shuffle):
     """Draw distinct indices below n with the algorithms that NumPy chooses."""
+    if count > n:
+        raise ValueError("rng.choice: more numbers than options, which replace=False does not give")
     if n > 10_000 and count > n // (50 if shuffle else 20):
         every = np.arange(n)
         _shuffle_indices(rng, every, max(n - count, 1))
@@ -339,6 +348,8 @@ def _distinct(rng, n, count, shuffle):
 def _distinct_weighted(rng, p, count):
     """Draw distinct indices with probabilities p, as NumPy does: reject those drawn before."""
     left = p
+    if count > np.count_nonzero(p > 0):
+        raise ValueError("rng.choice: more numbers than options with a probability above 0")
     indices = np.empty(count, np.int64)
     done = 0
     while done < count:

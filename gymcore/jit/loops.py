@@ -25,12 +25,14 @@ import numpy.typing as npt
 from gymcore.error import InvalidArgument
 from gymcore.jit.constants import for_numbers, interpreted
 from gymcore.jit.declarations import (
+    CHECKED_DRAWS,
     DRAWS,
     Field,
     Functions,
     location_of,
     needs_live_state,
     raising_lines,
+    reachable,
 )
 from gymcore.native.kernel_spaces import leaves_of
 from gymcore.spaces.layouts import Layout
@@ -66,7 +68,9 @@ class Program(NamedTuple):
     def source(self, guards: bool = False) -> str:
         """Return the text of the loops; with guards, or if a function raises, calls are guarded."""
         text = self._text()
-        if not guards and not self.raising_lines():
+        functions = (f for function in self.functions.values() for f in reachable(function))
+        draws = any(CHECKED_DRAWS & set(function.__code__.co_names) for function in functions)
+        if not guards and not draws and not self.raising_lines():
             return text
         for k, name in enumerate(LOOPS):
             called = f"{'info' if name == 'write_infos' else name}_lane"

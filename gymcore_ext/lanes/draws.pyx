@@ -14,11 +14,9 @@ cdef extern from *:
     """
     #define DRAW(name) {#name, (size_t)random_##name}
     static const struct { const char *name; size_t address; } numpy_draws[] = {
-        DRAW(beta), DRAW(binomial), DRAW(chisquare), DRAW(exponential), DRAW(f), DRAW(gamma), DRAW(geometric), DRAW(gumbel),
-        DRAW(interval), DRAW(laplace), DRAW(logistic), DRAW(lognormal), DRAW(negative_binomial), DRAW(pareto), DRAW(poisson), DRAW(power),
-        DRAW(rayleigh), DRAW(standard_cauchy), DRAW(standard_exponential), DRAW(standard_gamma), DRAW(standard_t),
-        DRAW(triangular), DRAW(vonmises), DRAW(wald), DRAW(weibull), DRAW(zipf), DRAW(bounded_bool_fill),
-        DRAW(bounded_uint8_fill), DRAW(bounded_uint16_fill), DRAW(bounded_uint32_fill), {NULL, 0}
+        DRAW(beta), DRAW(binomial), DRAW(exponential), DRAW(gamma), DRAW(geometric), DRAW(interval), DRAW(laplace),
+        DRAW(lognormal), DRAW(poisson), DRAW(standard_exponential), DRAW(standard_gamma), DRAW(triangular),
+        DRAW(bounded_bool_fill), DRAW(bounded_uint8_fill), DRAW(bounded_uint16_fill), DRAW(bounded_uint32_fill), {NULL, 0}
     };
     """
     ctypedef struct draw_t:
