@@ -74,8 +74,8 @@ def _loop(ufunc: np.ufunc) -> Any:
     for number in (np.float64, np.float32, np.int64):
         dtype = np.dtype(number)
         if dtype.char * ufunc.nargs in (text.replace("->", "") for text in ufunc.types):
-            found = addresses[dtype] = loop_of(ufunc, bytes([dtype.num] * ufunc.nargs))
-            for part, address in zip(("", "_data"), found, strict=True):
+            loop_and_data = addresses[dtype] = loop_of(ufunc, bytes([dtype.num] * ufunc.nargs))
+            for part, address in zip(("", "_data"), loop_and_data, strict=True):
                 llvm.add_symbol(f"gymcore_{ufunc.__name__}_{dtype.name}{part}", address)
 
     @intrinsic

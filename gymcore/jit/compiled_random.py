@@ -330,9 +330,9 @@ def _distinct(rng, n, count, shuffle):
     if count > n:
         raise ValueError("rng.choice: more numbers than options, which replace=False does not give")
     if n > 10_000 and count > n // (50 if shuffle else 20):
-        every = np.arange(n)
-        _shuffle_indices(rng, every, max(n - count, 1))
-        return every[n - count :].copy()
+        permutation = np.arange(n)
+        _shuffle_indices(rng, permutation, max(n - count, 1))
+        return permutation[n - count :].copy()
     # R. Floyd's algorithm: J. Bentley, "Programming Pearls: A Sample of Brilliance" (1987).
     indices = np.empty(count, np.int64)
     for k in range(count):
