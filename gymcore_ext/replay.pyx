@@ -118,7 +118,7 @@ cdef struct Lane:
     int64_t newest           # slot of the newest frame
     int64_t acted_on         # slot of the newest frame before the step
     int64_t pending          # slot at which the oldest transition with missing steps begins
-    int64_t num_pending      # steps since the one at `pending`
+    int64_t num_pending      # number of steps from that slot on
 
 
 @cython.final

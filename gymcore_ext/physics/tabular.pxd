@@ -36,7 +36,7 @@ cdef inline uint64_t first_outcome(const table_t* table, double s, int64_t actio
     """Return the index of the first outcome of an action.
 
     It is in the table even for an invalid state that a caller has written, or an action that another thread has changed
-    after its check: one comparison covers both. Factors have 32 bits: vector instructions multiply no wider ones.
+    after its check: one comparison covers both. Factors have 32 bits: most vector instructions multiply no wider ones.
     """
     cdef uint64_t row = <uint64_t> <uint32_t> to_whole(s) * <uint32_t> table.stride
     cdef uint64_t place = row + <uint64_t> <uint32_t> action * <uint32_t> table.width
