@@ -198,7 +198,7 @@ class Env(Generic[ObsType, ActType]):
         """
         if seed is not None:
             self._np_random, self._np_random_seed = seeding.np_random(seed)
-        return None  # type: ignore[return-value]  # a subclass returns the observation
+        return cast("tuple[ObsType, Info]", None)  # a subclass returns the observation
 
     if not TYPE_CHECKING:  # hidden, so that a type checker reports uses of `seed`
         seed = NoSeed()
@@ -216,7 +216,7 @@ class Env(Generic[ObsType, ActType]):
         """Free the environment's resources, such as a window; a second call must do nothing."""
 
     @property
-    def unwrapped(self) -> Env[ObsType, ActType]:
+    def unwrapped(self) -> Env:
         """The environment without its wrappers: the environment itself."""
         return self
 
@@ -386,20 +386,22 @@ class Wrapper(
         return self.env.close()
 
     @property
-    def unwrapped(self) -> Env[ObsType, ActType]:  # type: ignore[override]
+    def unwrapped(self) -> Env:
         """The environment inside all wrappers."""
         return self.env.unwrapped
 
-    @property
-    def spec(self) -> EnvSpec | None:  # type: ignore[override]
-        """The spec that makes the environment again with `gymcore.make`, including this wrapper.
+    if not TYPE_CHECKING:  # a type checker sees the attributes of `Env`
 
-        It is a copy, made once: changing it does not change the environment. None if the
-        environment was not made by `gymcore.make`.
-        """
-        if self._cached_spec is None and self.env.spec is not None:
-            self._cached_spec = self._wrapped_spec(self.env.spec)
-        return self._cached_spec
+        @property
+        def spec(self) -> EnvSpec | None:
+            """The spec that makes the environment again with `gymcore.make`, with this wrapper.
+
+            It is a copy, made once: changing it does not change the environment. None if the
+            environment was not made by `gymcore.make`.
+            """
+            if self._cached_spec is None and self.env.spec is not None:
+                self._cached_spec = self._wrapped_spec(self.env.spec)
+            return self._cached_spec
 
     def _wrapped_spec(self, inner: EnvSpec) -> EnvSpec:
         """Return a copy of the wrapped environment's spec with this wrapper added."""
@@ -421,11 +423,14 @@ class Wrapper(
         """Return the spec of this wrapper with the arguments `kwargs`."""
         return WrapperSpec(cls.class_name(), entry_point_of(cls), kwargs)
 
-    @property
-    def _np_random(self) -> np.random.Generator | None:  # type: ignore[override]
-        raise AttributeError(
-            "Can't access `_np_random` of a wrapper, use `.unwrapped._np_random` or `.np_random`."
-        )
+    if not TYPE_CHECKING:  # a type checker sees the attributes of `Env`
+
+        @property
+        def _np_random(self) -> np.random.Generator | None:
+            raise AttributeError(
+                "Can't access `_np_random` of a wrapper, use `.unwrapped._np_random` or "
+                "`.np_random`."
+            )
 
     def get_state(self) -> EnvState:
         """Return everything that determines how the episode continues, of all layers.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from functools import partial
 from numbers import Number
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -47,13 +47,20 @@ class EnvState(NamedTuple):
     layers: Layers
 
 
+class _Wrapper(Protocol):
+    """What is read of a wrapper; see `gymcore.core.Wrapper`."""
+
+    _not_state: tuple[str, ...]
+    _counts: tuple[str, ...]
+
+
 class _Reference:
     """Stands in a state for a layer of the environment, or for its random generator."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
-    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[object, Sequence[object]]) -> object:
         """Return the object of the environment that is restored, or the reference in a copy."""
         objects = memo.get(_Reference)
         return self if objects is None else objects[self.number]
@@ -74,14 +81,14 @@ def state_layers(env: Any, where: str = "") -> list[Any]:
     return layers
 
 
-def _saves_itself(cls: Any) -> bool:
+def _saves_itself(cls: type) -> bool:
     """Return whether a class has methods for states, other than those of every wrapper."""
     inherited = getattr(cls, "inherited_states", ())
     names = ("get_state", "set_state")
     return all(hasattr(cls, name) and getattr(cls, name) not in inherited for name in names)
 
 
-def save_layers(layers: Sequence[Any], where: str = "") -> tuple[Any, Layers]:
+def save_layers(layers: Sequence[Any], where: str = "") -> tuple[object, Layers]:
     """Return the two parts of an `EnvState` of layers that `state_layers` has returned.
 
     Raises:
@@ -105,7 +112,7 @@ def save_layers(layers: Sequence[Any], where: str = "") -> tuple[Any, Layers]:
     return state, (*saved, (_name(env), random))
 
 
-def check_layers(layers: Sequence[Any], state: Any, saved: Any, where: str) -> None:
+def check_layers(layers: Sequence[Any], state: object, saved: Layers, where: str) -> None:
     """Raise if the two parts of an `EnvState` are not those of such layers.
 
     `state` is checked by the `check_state` of the environment, if it has one.
@@ -134,10 +141,10 @@ def check_layers(layers: Sequence[Any], state: Any, saved: Any, where: str) -> N
         layers[-1].check_state(state)
 
 
-def load_layers(layers: Sequence[Any], state: Any, saved: Layers) -> None:
+def load_layers(layers: Sequence[Any], state: object, saved: Layers) -> None:
     """Restore layers from the two parts of an `EnvState`, which `check_layers` has accepted."""
     *wrappers, env = layers
-    memo: dict[Any, Any] = {_Reference: _shared_objects(layers)}
+    memo: dict[Any, object] = {_Reference: _shared_objects(layers)}
     loaded = [deepcopy(attributes, {**memo}) for _, attributes in saved]
     env.set_state(copied(state))
     if "np_random" in loaded[-1]:
@@ -151,16 +158,16 @@ def load_layers(layers: Sequence[Any], state: Any, saved: Layers) -> None:
         vars(wrapper).update(attributes)
 
 
-def _shared_objects(layers: Sequence[Any]) -> list[Any]:
+def _shared_objects(layers: Sequence[object]) -> list[object]:
     """Return the objects that attributes of wrappers may refer to."""
     return [*layers, getattr(layers[-1], "np_random", None)]
 
 
-def _name(layer: Any) -> str:
+def _name(layer: object) -> str:
     return f"{type(layer).__module__}.{type(layer).__qualname__}"
 
 
-def _attributes(wrapper: Any) -> dict[str, Any]:
+def _attributes(wrapper: _Wrapper) -> dict[str, Any]:
     """Return the attributes that are part of a wrapper's state."""
     return {
         name: value
@@ -169,13 +176,13 @@ def _attributes(wrapper: Any) -> dict[str, Any]:
     }
 
 
-def _is_configuration(value: Any) -> bool:
+def _is_configuration(value: object) -> bool:
     if isinstance(value, tuple) and value:
         return all(map(_is_configuration, value))
     return isinstance(value, _CONFIGURATION)
 
 
-def _fits_env(env: Any, name: str, value: Any) -> bool:
+def _fits_env(env: object, name: object, value: object) -> bool:
     """Return whether a value can be the state of the random generator."""
     try:
         seeding.bit_generator_of(value)
@@ -184,7 +191,7 @@ def _fits_env(env: Any, name: str, value: Any) -> bool:
     return name == "np_random" and hasattr(env, "np_random")
 
 
-def _fits_wrapper(wrapper: Any, name: Any, value: Any) -> bool:
+def _fits_wrapper(wrapper: _Wrapper, name: Any, value: object) -> bool:
     """Return whether an attribute of a wrapper can have a value.
 
     A state cannot replace methods or the configuration. Attributes of gymcore's own wrappers keep
@@ -205,7 +212,7 @@ def _fits_wrapper(wrapper: Any, name: Any, value: Any) -> bool:
     return None in kinds or kinds[0] == kinds[1]
 
 
-def _comparable_type(value: Any) -> Any:
+def _comparable_type(value: object) -> object:
     """Return what an attribute's old and new values must share; None for None."""
     if isinstance(value, (Number, np.bool_, np.ndarray)):
         return Number

@@ -63,16 +63,15 @@ class Adapter:
         """Close the adapted environment."""
         self.env.close()
 
-    np_random = settable("np_random", "The adapted environment's random generator.")
-    np_random_seed = forwarded(
-        "np_random_seed", "The seed of that generator; -1 if it is not known."
-    )
+    if not TYPE_CHECKING:  # a type checker sees the attributes of `Env`
+        np_random = settable("np_random", "The adapted environment's random generator.")
+        np_random_seed = forwarded(
+            "np_random_seed", "The seed of that generator; -1 if it is not known."
+        )
 
-    @property
-    def _np_random(self) -> np.random.Generator | None:
-        return getattr(self.env, "unwrapped", self.env)._np_random
-
-    if not TYPE_CHECKING:  # a type checker that saw these would accept any attribute
+        @property
+        def _np_random(self) -> np.random.Generator | None:
+            return getattr(self.env, "unwrapped", self.env)._np_random
 
         def __getattr__(self, name: str) -> object:
             """Return an attribute of the outermost layer that has it."""
@@ -97,7 +96,7 @@ class Adapter:
     __repr__ = __str__
 
 
-class ForeignEnv(Adapter, Env):  # type: ignore[override]
+class ForeignEnv(Adapter, Env):
     """Gymnasium environment adapted to gymcore's `Env`; see `Adapter`."""
 
     def __init__(self, env: Env) -> None:
@@ -138,13 +137,13 @@ def adopt(env: Any) -> Any:
     return adapter
 
 
-def make_adopted(env_fn: Callable[[], object]) -> Any:
+def make_adopted(env_fn: Callable[[], object]) -> Env:
     """Call a vector environment's `env_fn` and return the adapted environment; see `adopt`.
 
     Raises:
         AttributeError: If the result is not an environment or lacks a space.
     """
-    env = adopt(env_fn())
+    env: Env = adopt(env_fn())
     if env is None:
         raise AttributeError(
             "'NoneType' object has no attribute 'observation_space': the function returned None, "

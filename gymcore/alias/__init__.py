@@ -20,7 +20,6 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from gymcore import error, spaces
 from gymcore.base import program
@@ -157,7 +156,7 @@ def install_alias(package: str, namespace: str, version: str) -> None:
         load_env_plugins(f"{package}.envs")
 
 
-def _put_in_imported_modules(cls: type[Any]) -> None:
+def _put_in_imported_modules(cls: type[object]) -> None:
     """Put a class of gymcore and its subclasses in the modules that the program imports."""
     if cls.__module__.startswith("gymcore."):
         program.put_in_imported_module(cls)
@@ -165,7 +164,7 @@ def _put_in_imported_modules(cls: type[Any]) -> None:
         _put_in_imported_modules(subclass)
 
 
-def _state_of_box(box: spaces.Box[Any]) -> dict[str, Any]:
+def _state_of_box(box: spaces.Box) -> dict[str, object]:
     """Return the state of a Gymnasium Box, whose bounds and their texts are never lazy."""
     repr(box)  # computes the texts
     state = spaces.Space.__getstate__(box)

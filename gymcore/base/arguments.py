@@ -64,7 +64,7 @@ def count(name: str, value: Any, minimum: int = 0, maximum: int | None = None) -
     return number
 
 
-def positive(name: str, value: Any, maximum: int | None = None) -> int:
+def positive(name: str, value: object, maximum: int | None = None) -> int:
     """Return a count of at least 1 as an int; see `count`.
 
     Examples:
@@ -74,7 +74,7 @@ def positive(name: str, value: Any, maximum: int | None = None) -> int:
     return count(name, value, 1, maximum)
 
 
-def time_limit(name: str, value: Any) -> float:
+def time_limit(name: str, value: object) -> float:
     """Return a time limit in seconds as a float; None and `inf` are no limit, and give `inf`.
 
     Another type raises `ArgumentTypeError`; zero, a negative number or nan `InvalidArgument`.
@@ -116,7 +116,7 @@ def seeds_per_env(
 
 
 def checked_seeds(
-    seed: int | Sequence[int | None] | npt.NDArray[np.integer[Any]] | None, num_envs: int
+    seed: int | Sequence[int | None] | npt.NDArray[np.integer] | None, num_envs: int
 ) -> int | list[int | None] | None:
     """Return a seed argument of `seeds_per_env` as a Python int, a list or None.
 
@@ -172,7 +172,7 @@ def _as_seed(value: Any, name: str) -> int:
     return seed
 
 
-def check_options(options: Mapping[str, Any] | None, known: Collection[str] = ()) -> None:
+def check_options(options: Mapping[str, object] | None, known: Collection[str] = ()) -> None:
     """Check that reset options are a dict, or None, whose keys are all known.
 
     Another type raises `ArgumentTypeError`, an unknown key `InvalidArgument`, because an option

@@ -32,7 +32,7 @@ class EzPickle:
         self._ezpickle_args = args
         self._ezpickle_kwargs = kwargs
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the arguments."""
         return {
             "_ezpickle_args": self._ezpickle_args,

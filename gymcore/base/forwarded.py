@@ -42,11 +42,11 @@ def overridable(name: str, doc: str) -> property:
     """
     override_name = f"_{name}"
 
-    def read(wrapper: Any) -> Any:
+    def read(wrapper: Any) -> object:
         override = wrapper.__dict__.get(override_name)
         return getattr(wrapper.env, name) if override is None else override
 
-    def write(wrapper: Any, value: object) -> None:
+    def write(wrapper: object, value: object) -> None:
         wrapper.__dict__[override_name] = value
 
     return property(read, write, doc=doc)

@@ -41,7 +41,7 @@ def lazy_namespace(
     owners = _owners[package]
     submodules = {module[1:] for module in modules if module.startswith(".")}
 
-    def get_attribute(name: str) -> Any:
+    def get_attribute(name: str) -> object:
         if name in owners:
             value = getattr(importlib.import_module(owners[name], package), name)
         elif name in submodules:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 __all__ = ["map_leaves", "named_leaves", "rows_at", "stack_nested"]
 
 
-def map_leaves(function: Callable[..., Any], first: Any, *others: Any) -> Any:
+def map_leaves(function: Callable[..., object], first: object, *others: Any) -> Any:
     """Apply a function to the leaves of nested dicts, tuples and lists; return the same structure.
 
     The function is called with a leaf of `first` and the leaves in the same place of `others`.
@@ -62,7 +62,7 @@ def named_leaves(value: object, prefix: str = "") -> dict[str, Any]:
     }
 
 
-def stack_nested(items: Sequence[Any]) -> Any:
+def stack_nested(items: Sequence[object]) -> Any:
     """Stack the leaves of items of equal structure; return new arrays in the same structure.
 
     Examples:
@@ -72,7 +72,7 @@ def stack_nested(items: Sequence[Any]) -> Any:
     return map_leaves(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *items)
 
 
-def rows_at(batch: Any, rows: npt.NDArray[np.int64]) -> Any:
+def rows_at(batch: object, rows: npt.NDArray[np.int64]) -> Any:
     """Return the rows with indices `rows` [K] of each leaf of a batch, as new arrays [K, ...].
 
     The batch may be an object array with one element per row, as `info["final_obs"]` may be. Texts

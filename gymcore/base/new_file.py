@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,7 @@ def write_npz(
 ) -> None:
     """Write a .npz file, which appears when it is complete; raise `OSError` as `NewFile` does."""
     with NewFile(path, overwrite=overwrite) as new, new.part.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+        save: Callable[..., None] = np.savez
+        save(file, **arrays)
         file.flush()
         os.fsync(file.fileno())

@@ -15,6 +15,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from types import ModuleType
+from typing import Literal
 
 _loaded: dict[str, ModuleType] = {}
 
@@ -32,7 +33,9 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextlib.contextmanager
-def caught_warnings(action: str = "ignore") -> Iterator[list[warnings.WarningMessage]]:
+def caught_warnings(
+    action: Literal["always", "error", "ignore"] = "ignore",
+) -> Iterator[list[warnings.WarningMessage]]:
     """Yield a list to which the warnings of the block are added if `action` is "always".
 
     Examples:
@@ -42,7 +45,7 @@ def caught_warnings(action: str = "ignore") -> Iterator[list[warnings.WarningMes
         ['thin ice']
     """
     with lock, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter(action)  # type: ignore[arg-type]
+        warnings.simplefilter(action)
         yield caught
 
 

@@ -50,7 +50,7 @@ class RecordConstructorArgs:
         {'scale': 2.0}
     """
 
-    _saved_kwargs: dict[str, Any]
+    _saved_kwargs: dict[str, object]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Record the arguments of `__init__`."""

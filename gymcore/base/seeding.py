@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     """The same class under its older name."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> type[np.random.Generator]:
     # Imported at first use: numpy.random takes a seventh of the time to import NumPy.
     if name in ("RNG", "RandomNumberGenerator"):
         return np.random.Generator
@@ -112,7 +112,8 @@ def bit_generator_of(state: Any) -> np.random.BitGenerator:
         raise ValueError(f"expected the state of a NumPy bit generator, got {name!r:.80}")
     try:
         generator: np.random.BitGenerator = getattr(np.random, name)()
-        type(generator).state.__set__(generator, state)  # type: ignore[attr-defined]
+        descriptor: Any = type(generator).state
+        descriptor.__set__(generator, state)
         is_possible = (
             numbers["inc"] % 2 == 1
             if name.startswith("PCG64")

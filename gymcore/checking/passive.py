@@ -63,7 +63,7 @@ check_action_space = partial(
 )
 
 
-def check_obs(obs: Any, observation_space: Space, method_name: str) -> None:
+def check_obs(obs: object, observation_space: Space, method_name: str) -> None:
     """Warn if an observation has the wrong type or is outside the observation space.
 
     Messages contain `method_name`, "reset" or "step". Wrong keys or a wrong length raise

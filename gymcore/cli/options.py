@@ -7,6 +7,7 @@ import ast
 from typing import Any
 
 from gymcore.cli.errors import CliError
+from gymcore.specs.env_spec import Kwargs
 
 
 def count(text: str, minimum: int = 1) -> int:
@@ -51,7 +52,7 @@ def positive(text: str) -> float:
 _WORDS = {"true": True, "false": False, "none": None}
 
 
-def env_arg(text: str) -> tuple[str, Any]:
+def env_arg(text: str) -> tuple[str, object]:
     """Parse `NAME=VALUE` into the name and the value: a Python literal, or otherwise a string.
 
     Examples:
@@ -110,7 +111,7 @@ def add_frame_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
+def env_kwargs(arguments: argparse.Namespace) -> Kwargs:
     """Return the environment's arguments given on the command line."""
     kwargs = dict(arguments.env_args)
     if getattr(arguments, "camera", None) is not None:
@@ -120,7 +121,7 @@ def env_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
     return kwargs
 
 
-def make_env(arguments: argparse.Namespace, **options: Any) -> Any:
+def make_env(arguments: argparse.Namespace, **options: object) -> Any:
     """Make `arguments.id` with its arguments on the command line; raise `CliError` if that fails.
 
     `options` are further arguments of `make`, or of `make_vec` if `num_envs` is among them.
@@ -139,7 +140,7 @@ def make_env(arguments: argparse.Namespace, **options: Any) -> Any:
         raise CliError(f"{arguments.id}: {type(error).__name__}: {error}") from error
 
 
-def make_rgb(arguments: argparse.Namespace, **options: Any) -> Any:
+def make_rgb(arguments: argparse.Namespace, **options: object) -> Any:
     """Make an environment with render mode "rgb_array"; raise `CliError` if it has none."""
     env = make_env(arguments, render_mode="rgb_array", **options)
     if env.render_mode != "rgb_array":

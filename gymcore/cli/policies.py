@@ -105,7 +105,8 @@ class RandomActions:
 
     def __call__(self, observations: object, begins: object = None) -> npt.NDArray[np.generic]:
         """Return the actions of the next step, [num_envs, ...]."""
-        return self.block(1)[0]
+        action: np.ndarray = self.block(1)[0]
+        return action
 
     def block(self, steps: int) -> npt.NDArray[np.generic]:
         """Return the actions of the next steps, a new array [steps, num_envs, ...]."""
@@ -117,7 +118,8 @@ class RandomActions:
             return self._generator.integers(self._low, self._high, shape).astype(self._dtype)
         block = self._generator.random(shape) * (self._high - self._low) + self._low
         # Rounding may exceed the upper bound.
-        return np.minimum(block.astype(self._dtype), self._high)
+        actions: np.ndarray = np.minimum(block.astype(self._dtype), self._high)
+        return actions
 
 
 def load_policy(name: str, envs: VectorEnv | Lanes) -> Act:

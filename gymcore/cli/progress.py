@@ -60,7 +60,7 @@ def progress(name: str, total: int, unit: str, *, silent: bool, done: int = 0) -
 
     if not silent and not sys.stderr.isatty():
         return _PercentLines(name, total, done)
-    return tqdm(
+    bar: Bar = tqdm(
         total=total,
         initial=done,
         desc=name,
@@ -69,3 +69,4 @@ def progress(name: str, total: int, unit: str, *, silent: bool, done: int = 0) -
         disable=silent,
         dynamic_ncols=True,
     )
+    return bar

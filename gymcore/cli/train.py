@@ -9,6 +9,7 @@ import re
 import secrets
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -78,7 +79,7 @@ def _sizes(text: str) -> tuple[int, ...]:
     return tuple(count(size) for size in text.split(","))
 
 
-_PARSERS: dict[type, tuple[Any, str]] = {
+_PARSERS: dict[type, tuple[Callable[[str], object], str]] = {
     int: (count, "N"),
     float: (float, "X"),
     type(None): (float, "X"),

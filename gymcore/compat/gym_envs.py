@@ -23,7 +23,7 @@ __all__ = ["GymV21Environment", "GymV26Environment"]
 _MODES = ("human", "rgb_array", "ansi")
 
 
-def _old_env(env_id: str | None, make_kwargs: Mapping[str, object] | None, env: Any) -> Any:
+def _old_env(env_id: str | None, make_kwargs: Mapping[str, object] | None, env: object) -> object:
     """Return `env`, or make an environment with `gym` if it is None."""
     if env is not None:
         if env_id is not None or make_kwargs is not None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, SupportsFloat
+from typing import Any, Generic, SupportsFloat
 
 import numpy as np
 
 from gymcore import error, logger
 from gymcore.base.arguments import split_reset_mask
 from gymcore.base.forwarded import settable
-from gymcore.core import Env, Info, Options
+from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame
 from gymcore.spaces.space import Array
 from gymcore.specs import EnvSpec, load_env_creator
 from gymcore.utils.step_api_compatibility import convert_to_terminated_truncated_step_api
@@ -43,7 +43,7 @@ def modern_metadata(metadata: Info | None) -> Info:
     return result
 
 
-class EnvCompatibility(ForwardsAttributes, Env):
+class EnvCompatibility(ForwardsAttributes, Env[ObsType, ActType]):
     """An environment of Gym 0.21 with the current interface.
 
     Gym 0.26 adds this wrapper with `make(..., apply_api_compatibility=True)`. The old environment
@@ -104,7 +104,7 @@ class EnvCompatibility(ForwardsAttributes, Env):
         """Return the same as `str`."""
         return str(self)
 
-    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Start an episode; return the observation and an empty info.
 
         `seed` is passed to the old environment's method `seed`, if it has one; `options` is not
@@ -119,12 +119,14 @@ class EnvCompatibility(ForwardsAttributes, Env):
             self.render()
         return observation, {}
 
-    def step(self, action: object) -> tuple[Any, SupportsFloat, bool, bool, Info]:
+    def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment: the time limit sets `truncated`, any other end `terminated`."""
         result = self.env.step(action)
         if self.render_mode == "human":
             self.render()
-        return convert_to_terminated_truncated_step_api(result)
+        results: tuple[ObsType, SupportsFloat, bool, bool, Info]
+        results = convert_to_terminated_truncated_step_api(result)
+        return results
 
     def render(self) -> Any:
         """Render the environment in its `render_mode`; warn if it is None."""
@@ -167,7 +169,9 @@ class OldEnvCreator:
         return self._load()(**kwargs)
 
 
-class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, Array]):
+class VectorEnvCompatibility(
+    ForwardsAttributes, VectorEnv[ObsType, ActType, Array], Generic[ObsType, ActType]
+):
     """A vector environment of Gym 0.21 with the current interface and `SAME_STEP` autoreset.
 
     The old vector environment needs no base class. It has `num_envs`, `reset() -> observations` and
@@ -218,7 +222,7 @@ class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, Array]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Start new episodes; return the batch of observations and empty infos.
 
         `seed` is passed to the old vector environment's method `seed`. `options` may contain a
@@ -234,7 +238,7 @@ class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, Array]):
             self.env.seed(seed)
         return self.env.reset(), {}
 
-    def step(self, actions: object) -> VectorStep[Any, Array]:
+    def step(self, actions: ActType) -> VectorStep[ObsType, Array]:
         """Step the environments; see `VectorEnv.step`.
 
         `final_obs` is an object array, with None where `terminal_observation` is missing.
@@ -263,7 +267,7 @@ class VectorEnvCompatibility(ForwardsAttributes, VectorEnv[Any, Any, Array]):
         terminations = dones & ~truncations
         return observations, np.asarray(rewards, np.float64), terminations, truncations, infos
 
-    def render(self) -> Any:
+    def render(self) -> tuple[RenderFrame, ...] | None:
         """Render the environments in `render_mode`."""
         return None if self.render_mode is None else self.env.render(mode=self.render_mode)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from gymcore.base.optional_packages import pip_install
@@ -11,7 +12,7 @@ from gymcore.error import DependencyNotInstalled, RemoteError
 __all__ = ["actor_class", "connected_ray"]
 
 
-def connected_ray(address: str | None = None) -> Any:
+def connected_ray(address: str | None = None) -> ModuleType:
     """Return the module `ray`, connected to a cluster.
 
     Args:
@@ -36,10 +37,11 @@ def connected_ray(address: str | None = None) -> Any:
             raise RemoteError(
                 f"address: cannot connect to Ray at {address!r}: {problem}"
             ) from problem
-    return ray
+    module: ModuleType = ray
+    return module
 
 
-def actor_class(ray: Any, cls: type, options: Options) -> Any:
+def actor_class(ray: ModuleType, cls: type, options: Options) -> Any:
     """Return the Ray actor class of `cls`: one CPU per actor, and actors spread over the nodes.
 
     `options` are options of `ray.remote`. Ray never restarts the actors, because a new process

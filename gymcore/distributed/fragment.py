@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, Generic, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.base.nested import map_leaves
+from gymcore.core import ActType, ObsType
 from gymcore.error import InvalidArgument
 from gymcore.spaces.layouts import has_objects, layout_of
 from gymcore.vector.rollouts import Rollout, Steps, rows_like, write_row
@@ -19,7 +20,7 @@ __all__ = ["Fragment", "FragmentMaker", "Policy"]
 Policy = Callable[[Any, Any, np.random.Generator], object]
 
 
-class Fragment(NamedTuple):
+class Fragment(NamedTuple, Generic[ObsType, ActType]):
     """T steps of the K lanes of one actor, as arrays with leading axes [T, K].
 
     Arrays from an actor are read-only, because they are in memory that Ray's processes share.
@@ -53,13 +54,13 @@ class Fragment(NamedTuple):
 
     actor: int
     restart: int
-    observations: Any
-    actions: Any
+    observations: ObsType
+    actions: ActType
     rewards: npt.NDArray[np.float64]
     terminated: npt.NDArray[np.bool_]
     truncated: npt.NDArray[np.bool_]
-    last_observations: Any
-    final_observations: Any
+    last_observations: ObsType
+    final_observations: ObsType
     final_indices: npt.NDArray[np.int64]
     extras: dict[str, npt.NDArray[np.generic]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -15,13 +15,13 @@ from gymcore import error
 from gymcore.base.arguments import positive, seeds_per_env, time_limit
 from gymcore.base.nested import map_leaves
 from gymcore.base.no_copies import NoCopies
-from gymcore.core import Info, Options
+from gymcore.core import ActType, Info, ObsType, Options, RenderFrame
 from gymcore.distributed.cluster import actor_class, connected_ray
 from gymcore.spaces.batching import batch_space
 from gymcore.spaces.layouts import Layout, layout_of, map_layout
 from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
 from gymcore.vector.engine_options import values_per_env
-from gymcore.vector.vector_env import AutoresetMode, VectorEnv
+from gymcore.vector.vector_env import AutoresetMode, VectorEnv, VectorStep
 from gymcore.vector.workers.failures import describe_lanes, worker_died, worker_timeout
 from gymcore.vector.workers.shared_memory import split_lanes
 
@@ -34,7 +34,7 @@ RAY_OPTIONS = ("num_actors", "address", "timeout", "copy", "actor_options")
 DESCRIBED = ("single_observation_space", "single_action_space", "metadata", "render_mode")
 
 
-class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
+class RayVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     """Vector environment whose lanes are stepped by Ray actors, a range of lanes in each.
 
     Results are the same as from one vector environment with all lanes. A step calls all actors over
@@ -63,7 +63,7 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
         address: str | None = None,
         timeout: float | None = 60.0,
         copy: bool = True,
-        actor_options: dict[str, Any] | None = None,
+        actor_options: Options = None,
     ) -> None:
         """Start the actors, and make the environments in them.
 
@@ -104,13 +104,15 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._layout = layout_of(self.single_observation_space)
         self._find_action_layout()
-        self._buffer: Any = None
-        self._last: list[Any] = [None] * num_actors  # the observations of each actor
+        self._buffer: ObsType | None = None
+        self._last: list[object] = [None] * num_actors  # the observations of each actor
         self._ended = np.zeros(self.num_envs, np.bool_)
 
     # --- calls ---------------------------------------------------------------------------------
 
-    def _call_actors(self, call: str, arguments: list[Any], **kwargs: Any) -> list[Any]:
+    def _call_actors(
+        self, call: str, arguments: Sequence[tuple[object, ...] | None], **kwargs: object
+    ) -> list[Any]:
         """Call a method of every actor with its own arguments; None skips the actor.
 
         Returns:
@@ -123,7 +125,7 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
         ]
         return [None if ref is None else self._reply(ref, i, call) for i, ref in enumerate(calls)]
 
-    def _reply(self, reference: Any, actor: int, call: str) -> Any:
+    def _reply(self, reference: object, actor: int, call: str) -> Any:
         errors = self._ray.exceptions
         lanes = range(*self._bounds[actor])
         try:
@@ -140,7 +142,7 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
         except errors.RayError as problem:
             raise worker_died(lanes, call, None, actor, str(problem)) from problem
 
-    def _call_all(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    def _call_all(self, name: str, *args: object, **kwargs: object) -> tuple[Any, ...]:
         """Call a method of all actors, and return the results of all lanes in order."""
         parts = self._call_actors("call", [(name, *args)] * len(self._actors), **kwargs)
         return tuple(itertools.chain.from_iterable(parts))
@@ -156,7 +158,7 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
 
     def _reset_lanes(
         self, seed: int | list[int | None] | None, options: Options, mask: Mask | None
-    ) -> tuple[Any, Info]:
+    ) -> tuple[ObsType, Info]:
         seeds = seeds_per_env(seed, self.num_envs)
         if mask is None:
             mask = np.ones(self.num_envs, np.bool_)
@@ -174,7 +176,7 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
         infos = joined_infos([{} if part is None else part[1] for part in parts], self._bounds)
         return self._observations(), infos
 
-    def _step_engine(self, actions: list[Any], lanes: Lanes | None) -> StepResult:
+    def _step_engine(self, actions: list[object], lanes: Lanes | None) -> StepResult[ObsType]:
         self._ready = False
         parts = self._call_actors("step", [(batch,) for batch in actions])
         self._last = [part[0] for part in parts]
@@ -187,7 +189,7 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
         infos = joined_infos([part[4] for part in parts], self._bounds)
         return self._observations(), rewards, terminated, truncated, infos
 
-    def _checked_actions(self, actions: Any, count: int) -> list[Any]:
+    def _checked_actions(self, actions: ActType, count: int) -> list[object]:
         """Return the actions of each actor."""
         if self._action_layout is not None:
             batch = checked_actions(self._action_layout, actions, count)
@@ -195,8 +197,8 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
         single = super()._checked_actions(actions, count)
         return [tuple(single[lo:hi]) for lo, hi in self._bounds]
 
-    def _observations(self) -> Any:
-        batch = joined(self._layout, self._last)
+    def _observations(self) -> ObsType:
+        batch: ObsType = joined(self._layout, self._last)
         if self.copy:
             return batch
         if self._buffer is None:
@@ -206,15 +208,17 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
 
     # --- lanes ---------------------------------------------------------------------------------
 
-    def render(self) -> tuple[Any, ...] | None:
+    def render(self) -> tuple[RenderFrame, ...] | None:
         """Return the frame of each lane, or None without a render mode."""
         self._check_call("render")
         return None if self.render_mode is None else self._call_all("render")
 
-    def _call_lanes(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_lanes(
+        self, name: str, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> tuple[Any, ...]:
         return self._call_all("call", name, *args, **kwargs)
 
-    def _set_lanes_attr(self, name: str, values: Any) -> None:
+    def _set_lanes_attr(self, name: str, values: object) -> None:
         values = list(values_per_env(values, self.num_envs))
         self._call_actors("call", [("set_attr", name, values[lo:hi]) for lo, hi in self._bounds])
 
@@ -226,7 +230,7 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
         """The seed of every lane."""
         return self._call_all("np_random_seed")
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Close the environments and end the actors; the connection to the cluster stays."""
         ray = self._ray
         if not ray.is_initialized():
@@ -241,32 +245,31 @@ class RayVectorEnv(NoCopies, VectorEngine[Any, Any]):
 class LanesActor:
     """The class of the actors, with the vector environment of a range of lanes."""
 
-    envs: Any = None
+    envs: VectorEnv
 
-    def make(self, make: Callable[..., Any], num_envs: int) -> dict[str, Any]:
+    def make(self, make: Callable[..., VectorEnv], num_envs: int) -> dict[str, object]:
         """Make the environment, and return its attributes `DESCRIBED`."""
         self.envs = make(num_envs=num_envs)
         return {name: getattr(self.envs, name) for name in DESCRIBED}
 
-    def reset(self, seeds: list[int | None], options: Options, mask: Any) -> tuple[Any, Info]:
+    def reset(self, seeds: list[int | None], options: Options, mask: Mask) -> tuple[Any, Info]:
         """Reset the lanes of a mask."""
         if not mask.all():
             options = {**(options or {}), "reset_mask": mask}
         seed = None if seeds.count(None) == len(seeds) else seeds
-        result: tuple[Any, Info] = self.envs.reset(seed=seed, options=options)
-        return result
+        return self.envs.reset(seed=seed, options=options)
 
-    def step(self, actions: Any) -> Any:
+    def step(self, actions: Any) -> VectorStep:
         """Step all lanes."""
         return self.envs.step(actions)
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+    def call(self, name: str, *args: object, **kwargs: object) -> object:
         """Call a method of the vector environment, or get an attribute."""
         value = getattr(self.envs, name)
         return value(*args, **kwargs) if callable(value) else value
 
 
-def joined(layout: Layout, parts: list[Any]) -> Any:
+def joined(layout: Layout, parts: list[object]) -> Any:
     """Concatenate batches of consecutive lanes to one new batch.
 
     Examples:
@@ -275,7 +278,7 @@ def joined(layout: Layout, parts: list[Any]) -> Any:
         array([0, 1, 2])
     """
 
-    def join(part: Layout, *batches: Any) -> Any:
+    def join(part: Layout, *batches: Any) -> object:
         if part[0] == "array":
             return np.concatenate(batches)
         return tuple(itertools.chain.from_iterable(batches))
@@ -301,7 +304,7 @@ def joined_infos(parts: list[Info], bounds: list[tuple[int, int]]) -> Info:
     return infos
 
 
-def _joined_column(columns: list[Any], bounds: list[tuple[int, int]]) -> np.ndarray:
+def _joined_column(columns: list[np.ndarray | None], bounds: list[tuple[int, int]]) -> np.ndarray:
     present = [column for column in columns if column is not None]
     shapes = {column.shape[1:] for column in present}
     dtype = np.result_type(*present) if len(shapes) == 1 else np.dtype(object)

@@ -31,6 +31,7 @@ from gymcore.error import (
 )
 from gymcore.remote.client import Client
 from gymcore.remote.server import Server
+from gymcore.specs.env_spec import Kwargs
 from gymcore.specs.ids import check_no_module
 
 __all__ = ["Environment", "EnvironmentWrapper", "GymEnvironment", "RemoteEnvironment"]
@@ -51,7 +52,7 @@ SERVER_OPTIONS = ("keys", "max_message_bytes", "session_seconds", "log")
 MAX_PARALLEL = 1024
 """Default of `max_parallel`: how many environments a client can run in parallel."""
 
-RewardShaping = Callable[..., Any]
+RewardShaping = Callable[..., object]
 Shaping = str | RewardShaping | None
 
 
@@ -102,7 +103,7 @@ class Environment:
         """Return the number of actors; `reset` and `execute` have one row per actor."""
         return 1
 
-    def episode_return(self, parallel: Any = None) -> Any:
+    def episode_return(self, parallel: object = None) -> Any:
         """Return the episode's return if it is not the sum of the rewards, otherwise None."""
         return None
 
@@ -122,7 +123,7 @@ class Environment:
         """
         raise NotImplementedError
 
-    def execute(self, actions: Any) -> Any:
+    def execute(self, actions: object) -> Any:
         """Take one step.
 
         Args:
@@ -156,7 +157,7 @@ class Environment:
         """Request a reset; `receive_execute` returns its result."""
         self._start(lambda: self._after_reset(self.reset(num_parallel), num_parallel))
 
-    def start_execute(self, actions: Any) -> None:
+    def start_execute(self, actions: object) -> None:
         """Request a step; `receive_execute` returns its result."""
         self._start(lambda: self.execute(actions))
 
@@ -173,16 +174,16 @@ class Environment:
             raise ResetNeeded("receive_execute: expected start_reset or start_execute first")
         return pending()
 
-    _pending: Callable[[], Any] | None = None
+    _pending: Callable[[], object] | None = None
 
-    def _start(self, request: Callable[[], Any]) -> None:
+    def _start(self, request: Callable[[], object]) -> None:
         if self._pending is not None:
             raise InvalidArgument(
                 "expected receive_execute between two calls of start_reset or start_execute"
             )
         self._pending = request
 
-    def _after_reset(self, result: Any, num_parallel: int | None) -> Any:
+    def _after_reset(self, result: Any, num_parallel: int | None) -> tuple[object, ...]:
         if num_parallel is None and self.num_actors() == 1:
             return result, RESET, None
         return *result, RESET, None
@@ -204,7 +205,7 @@ class Environment:
 
     @staticmethod
     def create(
-        environment: Any = None,
+        environment: object = None,
         max_episode_timesteps: int | None = None,
         reward_shaping: Shaping = None,
         remote: str | None = None,
@@ -292,7 +293,7 @@ def _check_hello(client: Client) -> None:
         raise RemoteError(f"{client.address}: {problem}") from None
 
 
-def _serve(hosted: HostedEnvironment, host: str, port: int, options: dict[str, Any]) -> None:
+def _serve(hosted: HostedEnvironment, host: str, port: int, options: Kwargs) -> None:
     """Serve an environment until a client has ended its session."""
     try:
         with Server(hosted, host, port, **options) as server:
@@ -346,14 +347,14 @@ class EnvironmentWrapper(Environment):
             )
         self._limit = max_episode_timesteps
         self._shape = _shaping(reward_shaping)
-        self._num_live: Any = None
+        self._num_live: int | None = None
         self._running = False
         self._timestep = 0
         self._checked = [False, False]
         # Whether this class has nothing to do in parallel steps in which no episode ends.
         self._forwards_unchanged = False
-        self._last: Any = None
-        self._final_states: Any = None
+        self._last: object = None
+        self._final_states: object = None
 
     def states(self) -> Spec:
         """Return the specification of the states, in full form."""
@@ -375,11 +376,11 @@ class EnvironmentWrapper(Environment):
         """Return how many actors an episode has."""
         return self.environment.num_actors()
 
-    def episode_return(self, parallel: Any = None) -> Any:
+    def episode_return(self, parallel: object = None) -> object:
         """Return the episode's return if it is not the sum of the rewards; see `Environment`."""
         return self.environment.episode_return(parallel)
 
-    def final_states(self) -> Any:
+    def final_states(self) -> object:
         """Return the states in which episodes ended in the last `execute`; see `Environment`."""
         return self._final_states
 
@@ -387,7 +388,7 @@ class EnvironmentWrapper(Environment):
         """Seed the next reset."""
         self.environment.seed(seed)
 
-    def reset(self, num_parallel: int | None = None) -> Any:
+    def reset(self, num_parallel: int | None = None) -> object:
         """Start an episode; see `Environment.reset`.
 
         Raises:
@@ -417,7 +418,7 @@ class EnvironmentWrapper(Environment):
         self._running = True
         return result
 
-    def execute(self, actions: Any) -> Any:
+    def execute(self, actions: object) -> tuple[object, ...]:
         """Take one step; see `Environment.execute`.
 
         Raises:
@@ -429,13 +430,13 @@ class EnvironmentWrapper(Environment):
             raise ResetNeeded(
                 "execute: expected reset() before the first step and after the end of an episode"
             )
-        result = self.environment.execute(actions)
+        result: tuple[Any, ...] = self.environment.execute(actions)
         self._timestep += 1
         if self._num_live is not None:
             if self._forwards_unchanged and len(result[0]) == self._num_live:
                 self._final_states = None
                 return result
-            return self._after_parallel(actions, *result)
+            return self._after_parallel(actions, self._num_live, *result)
         states, terminal, reward = result
         terminal = int(terminal)
         if not self._checked[1]:
@@ -454,9 +455,15 @@ class EnvironmentWrapper(Environment):
         return states, terminal, reward
 
     def _after_parallel(
-        self, actions: Any, parallel: Any, states: Any, terminal: Any, reward: Any
-    ) -> Any:
-        """Return the results of parallel environments, of which `_num_live` were stepped."""
+        self,
+        actions: object,
+        num_live: int,
+        parallel: npt.NDArray[np.int64],
+        states: object,
+        terminal: npt.NDArray[np.int64],
+        reward: npt.ArrayLike,
+    ) -> tuple[object, ...]:
+        """Return the results of parallel environments, of which `num_live` were stepped."""
         is_int64 = isinstance(terminal, np.ndarray) and terminal.dtype == np.int64
         terminal = np.asarray(terminal, np.int64)
         if not self._checked[1]:
@@ -464,12 +471,12 @@ class EnvironmentWrapper(Environment):
             self._forwards_unchanged = is_int64 and self._shape is None and self._limit is None
             _check_terminal(terminal)
             for name, values in (("terminal", terminal), ("reward", reward)):
-                if np.shape(values) != (self._num_live,):
+                if np.shape(values) != (num_live,):
                     raise InvalidArgument(
-                        f"{name}: expected shape {(self._num_live,)}, got {np.shape(values)}"
+                        f"{name}: expected shape {(num_live,)}, got {np.shape(values)}"
                     )
             self._checked[1] = True
-        ended = len(parallel) < self._num_live
+        ended = len(parallel) < num_live
         self._final_states = self.environment.final_states() if ended else None
         if self._shape is not None or self._timestep == self._limit:
             parallel, states, terminal, reward = self._shaped_and_limited(
@@ -481,8 +488,13 @@ class EnvironmentWrapper(Environment):
         return parallel, states, terminal, reward
 
     def _shaped_and_limited(
-        self, actions: Any, parallel: Any, states: Any, terminal: Any, reward: Any
-    ) -> Any:
+        self,
+        actions: object,
+        parallel: npt.NDArray[np.int64],
+        states: object,
+        terminal: npt.NDArray[np.int64],
+        reward: npt.ArrayLike,
+    ) -> tuple[npt.NDArray[np.int64], object, npt.NDArray[np.int64], npt.ArrayLike]:
         """Return the results of a step after reward shaping and the time limit."""
         was_live = terminal == 0
         rows = _scattered(was_live, states, self._final_states)
@@ -538,33 +550,34 @@ class RemoteEnvironment(NoCopies, Environment):
         self._hello = connection.hello
         self._pending_verb: str | None = None
         self._in_parallel = False
-        self._final_states: Any = None
+        self._final_states: object = None
 
     def states(self) -> Spec:
         """Return the specification of the states."""
-        return self._hello["states"]
+        return dict(self._hello["states"])
 
     def actions(self) -> Spec:
         """Return the specification of the actions."""
-        return self._hello["actions"]
+        return dict(self._hello["actions"])
 
     def max_episode_timesteps(self) -> int | None:
         """Return the time limit, or None."""
-        return self._hello["max_episode_timesteps"]
+        limit: int | None = self._hello["max_episode_timesteps"]
+        return limit
 
     def is_vectorizable(self) -> bool:
         """Return whether environments can run in parallel."""
-        return self._hello["is_vectorizable"]
+        return bool(self._hello["is_vectorizable"])
 
     def num_actors(self) -> int:
         """Return how many actors an episode has."""
-        return self._hello["num_actors"]
+        return int(self._hello["num_actors"])
 
-    def episode_return(self, parallel: Any = None) -> Any:
+    def episode_return(self, parallel: object = None) -> object:
         """Return the episode's return if it is not the sum of the rewards; see `Environment`."""
         return self._request("episode_return", parallel)
 
-    def final_states(self) -> Any:
+    def final_states(self) -> object:
         """Return the states in which episodes ended in the last `execute`; see `Environment`."""
         return self._final_states
 
@@ -572,13 +585,13 @@ class RemoteEnvironment(NoCopies, Environment):
         """Seed the next reset."""
         self._request("seed", seed)
 
-    def reset(self, num_parallel: int | None = None) -> Any:
+    def reset(self, num_parallel: int | None = None) -> object:
         """Start an episode; see `Environment.reset`."""
         self._in_parallel = num_parallel is not None
         self._final_states = None
         return self._request("reset", num_parallel)
 
-    def execute(self, actions: Any) -> Any:
+    def execute(self, actions: object) -> object:
         """Take one step; see `Environment.execute`."""
         result, self._final_states = self._request("execute", actions)
         return result
@@ -589,11 +602,11 @@ class RemoteEnvironment(NoCopies, Environment):
         self._in_parallel = num_parallel is not None
         self._final_states = None
 
-    def start_execute(self, actions: Any) -> None:
+    def start_execute(self, actions: object) -> None:
         """Request a step; `receive_execute` returns its result."""
         self._begin("execute", actions)
 
-    def receive_execute(self) -> Any:
+    def receive_execute(self) -> object:
         """Return the result of the last request; None if not `blocking` and there is no reply yet.
 
         An exception of the environment, or the end of its process, is raised here once.
@@ -620,7 +633,7 @@ class RemoteEnvironment(NoCopies, Environment):
 
     def __str__(self) -> str:
         """Return the name of the environment."""
-        return self._hello["name"]
+        return str(self._hello["name"])
 
     def _begin(self, verb: str, argument: object) -> None:
         if self._pending_verb is not None:
@@ -637,19 +650,19 @@ class RemoteEnvironment(NoCopies, Environment):
         return self._connection.receive()
 
 
-def _check_terminal(terminal: Any) -> None:
+def _check_terminal(terminal: npt.ArrayLike) -> None:
     if not np.isin(terminal, (0, 1, ABORTED)).all():
-        raise InvalidArgument(f"terminal: expected 0, 1 or 2, got {terminal}")
+        raise InvalidArgument(f"terminal: expected 0, 1 or 2, got {np.asarray(terminal)}")
 
 
-def _scattered(mask: npt.NDArray[np.bool_], selected: Any, others: Any) -> Any:
+def _scattered(mask: npt.NDArray[np.bool_], selected: object, others: object) -> object:
     """Return rows in order: `selected` where the mask is true, `others` elsewhere."""
     if mask.all():
         return selected
     if others is None:
         return None
 
-    def scatter(inside: Any, outside: Any) -> Any:
+    def scatter(inside: npt.ArrayLike, outside: npt.ArrayLike) -> np.ndarray:
         rows = np.empty((len(mask), *np.shape(inside)[1:]), np.result_type(inside, outside))
         rows[mask], rows[~mask] = inside, outside
         return rows
@@ -663,7 +676,9 @@ def _shaping(shaping: Shaping) -> RewardShaping | None:
         return shaping
     expression = parse_expression(shaping)
 
-    def shaped(states: Any, actions: Any, terminal: Any, reward: Any, next_states: Any) -> Any:
+    def shaped(
+        states: object, actions: object, terminal: Any, reward: object, next_states: object
+    ) -> object:
         values = (states, actions, terminal, reward, next_states)
         if np.ndim(terminal) == 0:
             return expression(dict(zip(VARIABLES, values, strict=True)))
@@ -679,7 +694,7 @@ def _shaping(shaping: Shaping) -> RewardShaping | None:
     return shaped
 
 
-def _reward_and_terminal(shaped: Any, terminal: Any) -> Any:
+def _reward_and_terminal(shaped: Any, terminal: Any) -> tuple[Any, Any]:
     """Return the shaped rewards and terminals; unshaped terminals are the environment's."""
     reward, new_terminal = shaped if isinstance(shaped, tuple) else (shaped, terminal)
     _check_terminal(new_terminal)
@@ -700,7 +715,7 @@ def _reward_and_terminal(shaped: Any, terminal: Any) -> Any:
 
 
 def _make_environment(
-    environment: Any, limit: int | None, shaping: Shaping, kwargs: Spec
+    environment: object, limit: int | None, shaping: Shaping, kwargs: Spec
 ) -> EnvironmentWrapper:
     """Make the environment described by the arguments of `create`."""
     if isinstance(environment, Environment):
@@ -767,7 +782,7 @@ def _make_from_dict(described: Spec, limit: int | None, shaping: Shaping) -> Env
     )
 
 
-def _merge_arguments(described: Spec, kwargs: Mapping[str, Any], name: str) -> Spec:
+def _merge_arguments(described: Spec, kwargs: Mapping[str, object], name: str) -> Spec:
     """Return a dict with arguments added; values given in both must be equal."""
     for key, value in kwargs.items():
         if isinstance(described.get(key), Mapping) and isinstance(value, Mapping):

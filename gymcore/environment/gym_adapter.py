@@ -19,6 +19,7 @@ from gymcore.envs.making import make, make_vec
 from gymcore.error import InvalidArgument
 from gymcore.spaces.conversion import convert_space
 from gymcore.specs import find_spec, parse_env_id
+from gymcore.specs.env_spec import Kwargs
 from gymcore.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymcore.wrappers import RecordVideo, TimeLimit
 
@@ -47,7 +48,7 @@ class GymAdapter:
 
     def __init__(
         self,
-        level: Any,
+        level: object,
         visualize: bool = False,
         max_episode_timesteps: int | None = None,
         import_modules: str | Iterable[str] = (),
@@ -90,7 +91,7 @@ class GymAdapter:
             kwargs["render_mode"] = "human" if visualize_directory is None else "rgb_array"
         self.env: Any = None
         self.envs: Any = None
-        self._make_batch: Callable[[int], Any] | None = None
+        self._make_batch: Callable[[int], VectorEnv] | None = None
         self._open(level, max_episode_timesteps, kwargs)
         if visualize_directory is not None and self.env is not None:
             self.env = RecordVideo(self.env, visualize_directory)
@@ -103,11 +104,12 @@ class GymAdapter:
         self._actions = spec_of_space(action_space, "actions")
         self._to_values, self._from_values = self._states.to_values, self._actions.from_values
         self._live: Any = None
-        self._no_terminals: Any = None  # the terminals of steps in which no episode ends
-        self._all_live: Any = None  # both arrays as they are after a reset
-        self._final_states: Any = None
+        # Terminals of steps in which no episode ends, and both arrays as they are after a reset.
+        self._no_terminals = np.zeros(0, np.int64)
+        self._all_live: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
+        self._final_states: object = None
 
-    def _open(self, level: Any, limit: int | None, kwargs: dict[str, Any]) -> None:
+    def _open(self, level: object, limit: int | None, kwargs: Kwargs) -> None:
         """Make the environment, and the function that makes a vector environment of its kind."""
         mode = AutoresetMode.DISABLED
         if isinstance(level, str):
@@ -123,7 +125,7 @@ class GymAdapter:
         if isinstance(level, type):
             self._limit = _checked_limit(limit, None)
 
-            def single() -> Any:
+            def single() -> Env:
                 return _with_time_limit(level(**kwargs), limit)
 
             self.env = single()
@@ -169,7 +171,7 @@ class GymAdapter:
         """Seed the next reset; environment `i` of several gets `seed + i`."""
         self._seed = seed
 
-    def reset(self, num_parallel: int | None = None) -> Any:
+    def reset(self, num_parallel: int | None = None) -> object:
         """Start one or several episodes; see `Environment.reset`."""
         seed, self._seed = self._seed, None
         self._final_states = None
@@ -194,7 +196,7 @@ class GymAdapter:
         self._live, self._no_terminals = self._all_live
         return self._live, states
 
-    def execute(self, actions: Any) -> Any:
+    def execute(self, actions: object) -> tuple[object, ...]:
         """Take one step; see `Environment.execute`."""
         actions = self._from_values(actions)
         if self._live is None:
@@ -217,14 +219,14 @@ class GymAdapter:
         self._final_states = map_leaves(lambda rows: rows[ended], states)
         return self._live, map_leaves(lambda rows: rows[~ended], states), terminal, rewards
 
-    def _execute_one(self, action: Any) -> Any:
+    def _execute_one(self, action: object) -> tuple[object, int, float]:
         observation, reward, terminated, truncated, _ = self.env.step(action)
         if terminated:
             reward = float(reward) + self._terminal_reward
         terminal = TERMINATED if terminated else TRUNCATED if truncated else 0
         return self._to_values(observation), terminal, float(reward)
 
-    def final_states(self) -> Any:
+    def final_states(self) -> object:
         """Return the states in which episodes ended in the last `execute`."""
         return self._final_states
 
@@ -244,7 +246,7 @@ class GymAdapter:
                 env.close()
 
 
-def _with_time_limit(env: Any, limit: int | None) -> Env:
+def _with_time_limit(env: object, limit: int | None) -> Env:
     """Return an environment, converted from Gymnasium if needed, with a time limit if given."""
     converted = env if isinstance(env, Env) else GymV26Environment(env=env)
     return converted if limit is None else TimeLimit(converted, limit)
@@ -291,10 +293,10 @@ def _adjust_box_spec(
         elif bound is None and limit is not None:
             spec[name] = float(limit)
 
-    def narrowed(values: Any) -> Any:
-        values = to_values(values)[..., indices]
-        if low is None:
-            return values
-        return np.clip(values, spec["min_value"], spec["max_value"], dtype=values.dtype)
+    def narrowed(values: object) -> np.ndarray:
+        entries: np.ndarray = to_values(values)[..., indices]
+        if low is not None:
+            entries = np.clip(entries, spec["min_value"], spec["max_value"], dtype=entries.dtype)
+        return entries
 
     return SpaceSpec(spec, narrowed, states.from_values)

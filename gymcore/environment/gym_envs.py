@@ -33,9 +33,9 @@ class EnvironmentEnv(Env):
         array([0.5, 0.5, 0.5])
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
+    metadata: dict[str, object] = {"render_modes": []}  # noqa: RUF012
 
-    def __init__(self, environment: Any, **kwargs: Any) -> None:
+    def __init__(self, environment: object, **kwargs: Any) -> None:
         """Make an environment; the arguments are those of `Environment.create`."""
         self.environment = Environment.create(environment, **kwargs)
         states, actions = self.environment.states(), self.environment.actions()
@@ -68,7 +68,7 @@ class EnvironmentEnv(Env):
         observation, masks = self._split_states(states)
         return observation, float(reward), terminal == 1, terminal == ABORTED, masks
 
-    def _split_states(self, states: Any) -> tuple[Any, Info]:
+    def _split_states(self, states: object) -> tuple[Any, Info]:
         """Split states into the observation and the masks."""
         masks = {}
         if isinstance(states, Mapping):

@@ -38,9 +38,9 @@ class HostedEnvironment:
         self._max_parallel = max_parallel
         self._steps = 0
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> dict[str, object]:
         """Return the constant properties of the environment."""
-        description: dict[str, Any] = {"kind": KIND, "name": str(self.environment)}
+        description: dict[str, object] = {"kind": KIND, "name": str(self.environment)}
         for name in HELLO:
             if name != "name":
                 description[name] = getattr(self.environment, name)()

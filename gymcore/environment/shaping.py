@@ -13,9 +13,10 @@ import math
 import operator
 import random
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore.base.arguments import count
 from gymcore.error import ArgumentTypeError, InvalidArgument
@@ -36,32 +37,32 @@ MAX_DIGITS = 300
 MAX_DIFFERENCES = 32
 
 
-def _power(base: Any, exponent: Any) -> Any:
+def _power(base: Any, exponent: Any) -> object:
     """Return a power in floating point; Python integers could grow without bound."""
     with np.errstate(all="ignore"):
         return np.float64(base) ** exponent
 
 
-def _round(value: Any, digits: Any = None) -> Any:
+def _round(value: Any, digits: object = None) -> object:
     """Equivalent of `round`."""
     if digits is None:
         return round(value)
     return round(value, count("reward_shaping: digits of round", digits, -MAX_DIGITS, MAX_DIGITS))
 
 
-def _round_array(value: Any, digits: Any = 0) -> Any:
+def _round_array(value: Any, digits: object = 0) -> object:
     """Equivalent of `np.round`."""
     return np.round(
         value, count("reward_shaping: digits of round", digits, -MAX_DIGITS, MAX_DIGITS)
     )
 
 
-def _differences(value: Any, times: Any = 1) -> Any:
+def _differences(value: npt.ArrayLike, times: object = 1) -> object:
     """Equivalent of `np.diff`."""
     return np.diff(value, count("reward_shaping: n of diff", times, 0, MAX_DIFFERENCES))
 
 
-OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+OPERATORS: dict[type, Callable[..., object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -76,7 +77,7 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Callable[..., object]] = {
     function.__name__: function for function in (abs, bool, float, int, len, max, min)
 } | {"round": _round, "sum": sum}
 NAMES = f"one of {', '.join((*VARIABLES, *FUNCTIONS))}"
@@ -91,7 +92,7 @@ NUMPY_NAMES = (
     "log log10 log1p log2 logical_and logical_not logical_or max maximum mean median min minimum "
     "nan pi power prod rad2deg rint round sign sin sinh sqrt square std sum tan tanh var where"
 )
-MODULES: dict[str, dict[str, Any]] = {
+MODULES: dict[str, dict[str, object]] = {
     "math": {name: getattr(math, name) for name in MATH_NAMES.split()},
     "np": {name: getattr(np, name) for name in NUMPY_NAMES.split()},
     "random": {name: getattr(random, name) for name in ("gauss", "random", "uniform")},
@@ -106,7 +107,7 @@ ARGUMENTS = {"clip": (3, 3), "dot": (2, 2), "where": (3, 3)}
 ARGUMENTS |= dict.fromkeys(REDUCTIONS.split(), (1, 2))
 
 
-def parse_expression(expression: str) -> Callable[[Variables], Any]:
+def parse_expression(expression: str) -> Callable[[Variables], object]:
     """Compile an expression into a function of its variables.
 
     An expression consists of numbers, `states`, `actions`, `terminal`, `reward` and `next_states`,
@@ -160,7 +161,7 @@ reward, next_states, abs, bool, float, int, len, max, min, round, sum, got 'open
             f"reward_shaping: expected an expression, got {expression[:100]!r} ({problem})"
         ) from None
 
-    def evaluate(variables: Variables) -> Any:
+    def evaluate(variables: Variables) -> object:
         try:
             return eval(code, NAMESPACE, {**variables, "variables": variables})
         except InvalidArgument:
@@ -195,10 +196,10 @@ def _checked(node: ast.expr) -> ast.expr:
                 raise _refuse(node, NAMES)
             return ast.Name(name, ast.Load())
         case ast.Attribute():
-            value = _module_member(node)
-            if callable(value):
+            member = _module_member(node)
+            if callable(member):
                 raise _refuse(node, "a call")
-            return ast.Constant(value)
+            return ast.Constant(cast("float", member))
         case ast.Call():
             return _call(node)
         case ast.Subscript():
@@ -222,7 +223,7 @@ def _apply(function: str, *arguments: ast.expr) -> ast.expr:
     return ast.Call(next(names), [*names, *arguments], [])
 
 
-def _module_member(node: ast.expr) -> Any:
+def _module_member(node: ast.expr) -> object:
     """Return the object with a name such as `np.exp`."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         members = MODULES.get(node.value.id, {})
@@ -249,7 +250,7 @@ def _call(node: ast.Call) -> ast.expr:
     return call
 
 
-def _check_arguments(node: ast.Call, function: Any) -> None:
+def _check_arguments(node: ast.Call, function: object) -> None:
     """Raise if a NumPy function has too few arguments, or an argument that it would write to."""
     if isinstance(function, np.ufunc):
         min_count = max_count = function.nin
@@ -313,7 +314,7 @@ def _check_size(variables: Variables, size: int) -> None:
         )
 
 
-def _operands(variables: Variables, *values: Any) -> list[Any]:
+def _operands(variables: Variables, *values: object) -> list[Any]:
     """Return numbers and arrays to compute with; lists and tuples become arrays.
 
     Raises:
@@ -336,7 +337,7 @@ def _operands(variables: Variables, *values: Any) -> list[Any]:
     return operands
 
 
-def _summands(variables: Variables, items: Any, *start: Any) -> list[Any]:
+def _summands(variables: Variables, items: Any, *start: object) -> list[Any]:
     """Return the arguments of `sum`; raise if it would add too many elements."""
     values = _operands(variables, items) + [_operands(variables, value)[0] for value in start]
     rows, *first = map(np.shape, values)
@@ -344,7 +345,7 @@ def _summands(variables: Variables, items: Any, *start: Any) -> list[Any]:
     return values
 
 
-def _check_dot(variables: Variables, *values: Any) -> None:
+def _check_dot(variables: Variables, *values: object) -> None:
     """Raise if the product of two matrices is too large."""
     left, right = (np.asarray(_operands(variables, value)[0]) for value in values)
     if left.ndim and right.ndim:
@@ -352,21 +353,21 @@ def _check_dot(variables: Variables, *values: Any) -> None:
         _check_size(variables, (left.size // summed) * (right.size // summed))
 
 
-def _float_if_huge(value: Any) -> Any:
+def _float_if_huge(value: object) -> object:
     """Convert integers of more than 64 bits to floats, because products could grow unbounded."""
     if type(value) is int and not -(2**63) <= value < 2**63:
         return float(value)
     return value
 
 
-def _item(variables: Variables, items: Any, key: Any) -> Any:
+def _item(variables: Variables, items: Any, key: object) -> object:
     """Return an item, selected by name, index or slice."""
     if isinstance(items, np.ndarray):
         _check_indices(variables, items, key)
     return items[key]
 
 
-def _check_indices(variables: Variables, items: np.ndarray, key: Any) -> None:
+def _check_indices(variables: Variables, items: np.ndarray, key: object) -> None:
     """Raise if index arrays would repeat too many items."""
     parts = key if isinstance(key, tuple) else (key,)
     arrays = [part for part in map(np.asarray, parts) if part.ndim and part.dtype.kind in "iu"]
@@ -377,11 +378,11 @@ def _check_indices(variables: Variables, items: np.ndarray, key: Any) -> None:
         _check_size(variables, repeated * size)
 
 
-def _with_size_check(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_size_check(name: str, function: Callable[..., object]) -> Callable[..., object]:
     """Return a version of a function, named `name` in expressions, that checks argument sizes."""
     is_array_function = name.startswith("np.")
 
-    def call(variables: Variables, *arguments: Any) -> Any:
+    def call(variables: Variables, *arguments: object) -> object:
         values = list(arguments)
         if function is sum:
             values = _summands(variables, *values)
@@ -401,7 +402,7 @@ for _module, _members in MODULES.items():
     _CALLABLES |= {
         f"{_module}.{name}": value for name, value in _members.items() if callable(value)
     }
-NAMESPACE: dict[str, Any] = {
+NAMESPACE: dict[str, object] = {
     name: _with_size_check(name, function) for name, function in _CALLABLES.items()
 }
 NAMESPACE |= {"item": _item, "slice": slice, "__builtins__": {}}

@@ -50,7 +50,7 @@ class SpaceSpec(NamedTuple):
     from_values: Convert
 
 
-def unchanged(values: Any) -> Any:
+def unchanged(values: object) -> Any:
     """Return values unchanged."""
     return values
 
@@ -113,14 +113,15 @@ def _of_multi_discrete(space: MultiDiscrete, kind: Kind) -> SpaceSpec:
         for index in np.ndindex(space.shape)
     }
 
-    def to_values(values: np.ndarray) -> dict[str, Any]:
+    def to_values(values: np.ndarray) -> dict[str, object]:
         values = shifted(values)
         return {name: values[index] for name, index in indices.items()}
 
-    def from_values(values: Mapping[str, Any]) -> np.ndarray:
+    def from_values(values: Mapping[str, object]) -> np.ndarray:
         parts = [np.asarray(values[name]) for name in indices]
         stacked = np.stack(parts, axis=-1).astype(space.dtype)
-        return unshifted(stacked.reshape(stacked.shape[:-1] + space.shape))
+        values_of: np.ndarray = unshifted(stacked.reshape(stacked.shape[:-1] + space.shape))
+        return values_of
 
     spec = {name: _integer_spec((), int(numbers[index]), kind) for name, index in indices.items()}
     return SpaceSpec(spec, to_values, from_values)
@@ -136,7 +137,7 @@ def _of_box(space: Box, kind: Kind) -> SpaceSpec:
 
 
 def _of_text(space: Text, kind: Kind) -> SpaceSpec:
-    def from_values(values: npt.ArrayLike) -> Any:
+    def from_values(values: npt.ArrayLike) -> object:
         rows = np.reshape(values, (-1, space.max_length))
         texts = tuple([unflatten(space, row) for row in rows])
         return texts if np.ndim(values) > 1 else texts[0]
@@ -145,7 +146,7 @@ def _of_text(space: Text, kind: Kind) -> SpaceSpec:
     return SpaceSpec(spec, partial(numbers_of_texts, space), from_values)
 
 
-def _bound(bound: np.ndarray, kind: Kind) -> Any:
+def _bound(bound: np.ndarray, kind: Kind) -> object:
     """Return a bound of a Box: a number if all are equal, None if there is none, or an array."""
     first = bound.flat[0]
     if np.all(bound == first):
@@ -163,11 +164,11 @@ def _of_tuple(space: Tuple, kind: Kind) -> SpaceSpec:
     names = [f"gymtpl{k}" for k in range(len(space.spaces))]
     parts = _components(dict(zip(names, space.spaces, strict=True)), kind)
 
-    def to_values(values: tuple[Any, ...]) -> dict[str, Any]:
+    def to_values(values: tuple[object, ...]) -> dict[str, Any]:
         pairs = zip(parts.items(), values, strict=True)
         return {name: part.to_values(value) for (name, part), value in pairs}
 
-    def from_values(values: Mapping[str, Any]) -> tuple[Any, ...]:
+    def from_values(values: Mapping[str, object]) -> tuple[object, ...]:
         return tuple(part.from_values(values[name]) for name, part in parts.items())
 
     return SpaceSpec({name: part.spec for name, part in parts.items()}, to_values, from_values)
@@ -180,7 +181,7 @@ def _of_dict(space: Dict, kind: Kind) -> SpaceSpec:
         {names[key]: subspace for key, subspace in space.spaces.items() if key not in masks}, kind
     )
 
-    def to_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    def to_values(values: Mapping[str, object]) -> dict[str, Any]:
         result = {
             names[key]: parts[names[key]].to_values(value)
             for key, value in values.items()
@@ -188,7 +189,7 @@ def _of_dict(space: Dict, kind: Kind) -> SpaceSpec:
         }
         return {**result, **{key: np.asarray(values[key], np.bool_) for key in masks}}
 
-    def from_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    def from_values(values: Mapping[str, object]) -> dict[str, object]:
         return {key: parts[names[key]].from_values(values[names[key]]) for key in space.spaces}
 
     return SpaceSpec({name: part.spec for name, part in parts.items()}, to_values, from_values)
@@ -274,7 +275,7 @@ def space_of_spec(spec: Spec) -> SpecSpace:
         )
         space = Box(low, high, dtype=dtype)
 
-    def converted(value: Any) -> Any:
+    def converted(value: object) -> Any:
         return np.asarray(value, space.dtype)[() if isinstance(space, Discrete) else ...]
 
     return SpecSpace(space, converted, converted)

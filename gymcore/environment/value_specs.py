@@ -49,7 +49,7 @@ BOUND_DIFFERENCE = 1e-6
 """Smallest allowed difference between `min_value` and `max_value`."""
 
 
-def is_value(spec: Mapping[str, Any]) -> bool:
+def is_value(spec: Mapping[str, object]) -> bool:
     """Return whether a specification describes one value, and is not a dict of specifications."""
     return "type" in spec or "shape" in spec
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from gymcore.envs.atari.games import environment_ids
 from gymcore.envs.minigrid.babyai_levels import IDS as _BABYAI_IDS
@@ -19,6 +18,7 @@ from gymcore.envs.registration import (
     registry,
     spec,
 )
+from gymcore.specs.env_spec import Kwargs
 
 __all__ = [
     "load_env_creator",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 # Row: id, class in `gymcore.envs`, time limit, reward threshold, keyword arguments.
-_Row = tuple[str, str, int | None, float | None, dict[str, Any]]
+_Row = tuple[str, str, int | None, float | None, Kwargs]
 
 _CARTPOLE = "classic_control.cartpole:CartPoleEnv"
 _FROZEN_LAKE = "toy_text.frozen_lake:FrozenLakeEnv"

@@ -122,7 +122,8 @@ class FunctionalJaxEnv(_JaxEnv, FunctionalEnv[ObsType, ActType]):
         return self._next_key()
 
     def _observation(self, rng: object) -> ObsType:
-        return self.func_env.observation(self.state, rng)
+        observation: ObsType = self.func_env.observation(self.state, rng)
+        return observation
 
 
 class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
@@ -321,7 +322,7 @@ class DrawnFunctions:
         params_class: Class of the parameters; None for functions without parameters.
     """
 
-    params_class: ClassVar[Callable[..., Any] | None] = None
+    params_class: ClassVar[Callable[..., object] | None] = None
     default_params: Any
 
     def _draw(self, state: Any, render_state: Any, params: ParamsLike) -> None:
@@ -329,23 +330,24 @@ class DrawnFunctions:
         raise NotImplementedError
 
     def render_image(
-        self, state: Any, render_state: Any, params: ParamsLike = None
+        self, state: object, render_state: Any, params: ParamsLike = None
     ) -> tuple[Any, np.ndarray]:
         """Return the render state and an image; see `FuncEnv.render_image`."""
         self._draw(state, render_state, self.default_params if params is None else params)
         return render_state, as_frame(render_state[0])
 
-    def render_close(self, render_state: Any, params: ParamsLike = None) -> None:
+    def render_close(self, render_state: object, params: ParamsLike = None) -> None:
         """Do nothing: a render state holds nothing but memory."""
 
-    def get_default_params(self, **kwargs: Any) -> Any:
+    def get_default_params(self, **kwargs: object) -> Any:
         """Return the default parameters, with the given fields replaced."""
         return None if self.params_class is None else self.params_class(**kwargs)
 
 
 def new_surface(width: int, height: int) -> pygame.Surface:
     """Return a surface to draw on, without opening a display."""
-    return load_pygame().Surface((width, height), depth=24)
+    surface: pygame.Surface = load_pygame().Surface((width, height), depth=24)
+    return surface
 
 
 def as_frame(surface: pygame.Surface) -> npt.NDArray[np.uint8]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from gymcore.specs import (
     find_spec,
     load_creator,
 )
+from gymcore.specs.env_spec import Kwargs
 from gymcore.specs.gymnasium_ids import GYMNASIUM
 from gymcore.wrappers.common import OrderEnforcing, PassiveEnvChecker, TimeLimit, checked_limit
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     _Engine: TypeAlias = type[SyncVectorEnv] | type[AsyncVectorEnv]
 
-Kwargs: TypeAlias = dict[str, Any]
 EnvWrapper: TypeAlias = Callable[[Env], Env]
 Created = TypeVar("Created")
 
@@ -74,7 +74,8 @@ def own_kwargs(spec: EnvSpec) -> Kwargs:
     try:
         return copy.deepcopy(spec.kwargs)
     except Exception:
-        return snapshot(spec.kwargs)
+        kwargs: Kwargs = snapshot(spec.kwargs)
+        return kwargs
 
 
 def _split_kwargs(spec: EnvSpec) -> tuple[Kwargs, Kwargs]:
@@ -172,7 +173,7 @@ def make(
     id: str | EnvSpec,
     max_episode_steps: int | None = None,
     disable_env_checker: bool | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Env:
     """Create an environment.
 
@@ -516,13 +517,40 @@ def _check_autoreset_mode(env: VectorEnv) -> None:
         )
 
 
+@overload
+def make_vec(
+    id: str | EnvSpec,
+    num_envs: int | None,
+    vectorization_mode: Literal[VectorizeMode.SYNC, "sync"],
+    vector_kwargs: Kwargs | None = None,
+    wrappers: Sequence[EnvWrapper] | None = None,
+    **kwargs: object,
+) -> SyncVectorEnv: ...
+@overload
+def make_vec(
+    id: str | EnvSpec,
+    num_envs: int | None,
+    vectorization_mode: Literal[VectorizeMode.ASYNC, "async"],
+    vector_kwargs: Kwargs | None = None,
+    wrappers: Sequence[EnvWrapper] | None = None,
+    **kwargs: object,
+) -> AsyncVectorEnv: ...
+@overload
 def make_vec(
     id: str | EnvSpec,
     num_envs: int | None = None,
     vectorization_mode: VectorizeMode | str | None = None,
     vector_kwargs: Kwargs | None = None,
     wrappers: Sequence[EnvWrapper] | None = None,
-    **kwargs: Any,
+    **kwargs: object,
+) -> VectorEnv: ...
+def make_vec(
+    id: str | EnvSpec,
+    num_envs: int | None = None,
+    vectorization_mode: VectorizeMode | str | None = None,
+    vector_kwargs: Kwargs | None = None,
+    wrappers: Sequence[EnvWrapper] | None = None,
+    **kwargs: object,
 ) -> VectorEnv:
     """Create a vector environment: several copies of an environment that are stepped together.
 

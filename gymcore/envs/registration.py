@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Generator, Mapping, Sequence
 from types import ModuleType
-from typing import Any
 
 from gymcore import error, logger
 from gymcore.envs.making import make, make_vec
@@ -106,7 +105,7 @@ def register(
     disable_env_checker: bool = False,
     additional_wrappers: tuple[WrapperSpec, ...] = (),
     vector_entry_point: VectorEnvCreator | str | None = None,
-    kwargs: dict[str, Any] | None = None,
+    kwargs: dict[str, object] | None = None,
 ) -> None:
     """Register an environment, so that `make` and `make_vec` find it.
 

@@ -8,11 +8,12 @@ from typing import Any, TypeAlias, TypeVar
 
 from gymcore import vector
 from gymcore.core import Env
-from gymcore.envs.making import Kwargs, make_vec, make_wrapped, warn_of_wrappers
 from gymcore.envs.making import make as make_single
+from gymcore.envs.making import make_vec, make_wrapped, warn_of_wrappers
 from gymcore.error import ArgumentTypeError
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.specs import EnvSpec, find_spec
+from gymcore.specs.env_spec import Kwargs
 from gymcore.vector import AutoresetMode
 from gymcore.vector.gym26_infos import GYM26_MAKERS, Gym26VectorEnv
 from gymcore.vector.vector_env import VectorWrapper

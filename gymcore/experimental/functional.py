@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import TypeVar
+
+from gymcore.core import ActType, ObsType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -11,13 +15,11 @@ if TYPE_CHECKING:
     from gymcore.core import Info, Options
     from gymcore.spaces import Space
 
-StateType = TypeVar("StateType")
-ActType = TypeVar("ActType")
-ObsType = TypeVar("ObsType")
-RewardType = TypeVar("RewardType")
-TerminalType = TypeVar("TerminalType")
-RenderStateType = TypeVar("RenderStateType")
-Params = TypeVar("Params")
+StateType = TypeVar("StateType", default=Any)
+RewardType = TypeVar("RewardType", default=Any)
+TerminalType = TypeVar("TerminalType", default=Any)
+RenderStateType = TypeVar("RenderStateType", default=Any)
+Params = TypeVar("Params", default=Any)
 
 __all__ = ["FuncEnv"]
 
@@ -130,9 +132,13 @@ class FuncEnv(
         """Return the render state and a frame [height, width, 3] uint8."""
         raise NotImplementedError
 
-    def render_init(self, params: Params | None = None, **kwargs: object) -> RenderStateType:
-        """Return the render state, such as a surface."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # a subclass chooses the arguments
+        render_init: Callable[..., RenderStateType]
+    else:
+
+        def render_init(self, params: Params | None = None, **kwargs: object) -> RenderStateType:
+            """Return the render state, such as a surface."""
+            raise NotImplementedError
 
     def render_close(self, render_state: RenderStateType, params: Params | None = None) -> None:
         """Release the render state."""

@@ -151,7 +151,8 @@ class FunctionalEnv(Env[ObsType, ActType]):
 
     def _observation(self, rng: object) -> ObsType:
         """Return an observation of the current state that the caller may keep."""
-        return deepcopy(self.func_env.observation(self.state, rng))
+        observation: ObsType = self.func_env.observation(self.state, rng)
+        return deepcopy(observation)
 
     def render(self) -> npt.NDArray[np.uint8]:
         """Return a frame of the current state, [height, width, 3] uint8.
@@ -324,7 +325,7 @@ class FunctionalVectorEnv(ArrayVectorEnv):
         states = (self._functions.state_of(self.state, lane) for lane in range(self.num_envs))
         return tuple(map(self._frames.draw, states))
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Release the render state."""
         super().close_extras()
         self._frames.close()

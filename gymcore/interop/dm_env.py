@@ -10,7 +10,7 @@ import numpy as np
 from gymcore import spaces
 from gymcore.base.arguments import check_options
 from gymcore.base.optional_packages import needs
-from gymcore.core import Env, Info, Options
+from gymcore.core import ActType, Env, Info, ObsType, Options
 from gymcore.error import ArgumentTypeError, ResetNeeded, UnsupportedMode
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.lane_episodes import LaneEpisodes
@@ -162,7 +162,7 @@ class DmVectorEnv(dm_env.Environment):
         self.envs.close()
 
 
-class FromDmEnv(Env):
+class FromDmEnv(Env[ObsType, ActType]):
     """A `dm_env.Environment` as an `Env`.
 
     An episode whose last discount is 0 has terminated; any other was truncated. The info contains
@@ -184,7 +184,7 @@ class FromDmEnv(Env):
         self.action_space = to_space(self._action_spec)
         self._needs_reset = True
 
-    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Start an episode; `dm_env` has no options, so any raises `InvalidArgument`."""
         check_options(options)
         super().reset(seed=seed)
@@ -192,7 +192,7 @@ class FromDmEnv(Env):
         self._needs_reset = False
         return _element(self.observation_space, time_step.observation), {}
 
-    def step(self, action: object) -> tuple[Any, float, bool, bool, Info]:
+    def step(self, action: ActType) -> tuple[ObsType, float, bool, bool, Info]:
         """Take one step; raise `ResetNeeded` after the end of an episode."""
         if self._needs_reset:
             raise ResetNeeded("step: call reset() first: the episode is over or has not begun")
@@ -261,7 +261,7 @@ def to_space(spec: Specs) -> spaces.Space:
     raise UnsupportedMode(f"spec: no space describes {spec!r}")
 
 
-def _element(space: spaces.Space, value: Any) -> Any:
+def _element(space: spaces.Space, value: object) -> Any:
     """Return an observation of `dm_env` as an element of its space."""
     if isinstance(space, (spaces.Dict, spaces.Tuple)):
         parts = zip(space._parts(), space._unpack(value), strict=True)
@@ -269,7 +269,7 @@ def _element(space: spaces.Space, value: Any) -> Any:
     return np.asarray(value, space.dtype)[()]
 
 
-def _of_spec(spec: Any, action: Any) -> Any:
+def _of_spec(spec: Any, action: Any) -> object:
     """Return an action in the dtypes required by the specs."""
     if isinstance(spec, Mapping):
         return {key: _of_spec(part, action[key]) for key, part in spec.items()}

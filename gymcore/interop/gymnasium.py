@@ -11,19 +11,19 @@ from __future__ import annotations
 
 from enum import Enum
 from types import ModuleType
-from typing import Any
+from typing import Any, overload
 
 import gymcore
 from gymcore import spaces
 from gymcore.base.forwarded import forwarded
 from gymcore.base.optional_packages import pip_install
-from gymcore.core import Env, Info, Options
+from gymcore.core import ActType, Env, Info, ObsType, Options
 from gymcore.error import ArgumentTypeError, DependencyNotInstalled
 from gymcore.foreign import Adapter, adopt
 from gymcore.spaces.conversion import convert_space
 from gymcore.specs import EnvSpec
 from gymcore.vector import AutoresetMode, VectorEnv
-from gymcore.vector.vector_env import Seeds, VectorStep
+from gymcore.vector.vector_env import ArrayType, Seeds, VectorStep
 
 try:
     import gymnasium
@@ -58,27 +58,29 @@ _ENGINE_OPTIONS = (
 )
 
 
-def to_gymnasium_space(space: spaces.Space) -> gymnasium.Space:
+def to_gymnasium_space(space: spaces.Space) -> gymnasium.Space[object]:
     """Convert a space of gymcore to Gymnasium; see `convert_space`.
 
     Examples:
         >>> to_gymnasium_space(gymcore.spaces.Dict(goal=gymcore.spaces.Discrete(4)))
         Dict('goal': Discrete(4))
     """
-    return convert_space(space, gymnasium.spaces)
+    converted: gymnasium.Space[object] = convert_space(space, gymnasium.spaces)
+    return converted
 
 
-def from_gymnasium_space(space: gymnasium.Space) -> spaces.Space:
+def from_gymnasium_space(space: gymnasium.Space[object]) -> spaces.Space:
     """Convert a space of Gymnasium to gymcore; see `convert_space`.
 
     Examples:
         >>> from_gymnasium_space(gymnasium.spaces.Discrete(3)) == gymcore.spaces.Discrete(3)
         True
     """
-    return convert_space(space)
+    converted: spaces.Space = convert_space(space)
+    return converted
 
 
-class GymnasiumEnv(Adapter, gymnasium.Env):  # type: ignore[override]
+class GymnasiumEnv(Adapter, gymnasium.Env[Any, Any]):
     """An environment of gymcore adapted to Gymnasium; see `Adapter`."""
 
     def __init__(self, env: Env) -> None:
@@ -110,11 +112,13 @@ class VectorAdapter:
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Start episodes; see `VectorEnv.reset`."""
-        return self.env.reset(seed=seed, options=options)
+        results: tuple[object, Info] = self.env.reset(seed=seed, options=options)
+        return results
 
     def step(self, actions: object) -> VectorStep:
         """Step every environment; see `VectorEnv.step`."""
-        return self._step(actions)
+        results: VectorStep = self._step(actions)
+        return results
 
     def render(self) -> Any:
         """Return the result of the adapted vector environment's `render`."""
@@ -161,7 +165,16 @@ class ForeignVectorEnv(VectorAdapter, VectorEnv):
         super().__init__(envs, spaces, AutoresetMode)
 
 
-def to_gymnasium(env: object) -> Any:
+@overload
+def to_gymnasium(
+    env: Env[ObsType, ActType] | gymnasium.Env[ObsType, ActType],
+) -> gymnasium.Env[ObsType, ActType]: ...
+@overload
+def to_gymnasium(
+    env: VectorEnv[ObsType, ActType, ArrayType]
+    | gymnasium.vector.VectorEnv[ObsType, ActType, ArrayType],
+) -> gymnasium.vector.VectorEnv[ObsType, ActType, ArrayType]: ...
+def to_gymnasium(env: object) -> object:
     """Convert an environment or vector environment of gymcore to Gymnasium.
 
     Spaces are Gymnasium's; observations, rewards, flags and infos are those of `env`. Other
@@ -197,7 +210,16 @@ def to_gymnasium(env: object) -> Any:
     )
 
 
-def from_gymnasium(env: object) -> Any:
+@overload
+def from_gymnasium(
+    env: Env[ObsType, ActType] | gymnasium.Env[ObsType, ActType],
+) -> Env[ObsType, ActType]: ...
+@overload
+def from_gymnasium(
+    env: VectorEnv[ObsType, ActType, ArrayType]
+    | gymnasium.vector.VectorEnv[ObsType, ActType, ArrayType],
+) -> VectorEnv[ObsType, ActType, ArrayType]: ...
+def from_gymnasium(env: object) -> object:
     """Convert an environment or vector environment of Gymnasium to gymcore.
 
     This is the inverse of `to_gymnasium`. It is not needed for `gymcore.make("gymnasium:<id>")` and
@@ -231,7 +253,7 @@ def from_gymnasium(env: object) -> Any:
     )
 
 
-def make_env(gymcore_id: str, **kwargs: object) -> Any:
+def make_env(gymcore_id: str, **kwargs: object) -> gymnasium.Env[object, object]:
     """Make an environment of gymcore for `gymnasium.make`, which adds the time limit."""
     return to_gymnasium(
         gymcore.make(gymcore_id, max_episode_steps=-1, disable_env_checker=True, **kwargs)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 
 from gymcore.base.arguments import seeds_per_env, split_reset_mask
-from gymcore.core import Info, Options
+from gymcore.core import ActType, Info, ObsType, Options, RenderFrame
 from gymcore.error import (
     ArgumentTypeError,
     ClosedEnvironmentError,
@@ -26,10 +26,13 @@ from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.vector_env import Seeds, VectorStep
 from gymcore_ext.python_envs.infos import copied
 
+if TYPE_CHECKING:
+    from pettingzoo import ParallelEnv
+
 __all__ = ["ParallelVectorEnv"]
 
 
-class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
+class ParallelVectorEnv(VectorEnv[ObsType, ActType, Array], Generic[ObsType, ActType]):
     """The agents of several games as one batch of environments for one policy.
 
     Environment `i` of the batch is the agent `agents[i]` of a game. All agents of a game end
@@ -55,7 +58,7 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         (4, ('left', 'right', 'left', 'right'), array([0, 1, 0, 1]))
     """
 
-    def __init__(self, env_fns: Sequence[Callable[[], Any]]) -> None:
+    def __init__(self, env_fns: Sequence[Callable[[], ParallelEnv[str, object, object]]]) -> None:
         """Make the games.
 
         Args:
@@ -66,8 +69,9 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
             InvalidArgument: If there is no game, or agents are missing or have different spaces.
         """
         self.games = [make() for make in env_fns]
-        self._lanes: list[tuple[Any, range]] = []  # games, and the indices of their agents
-        agents: list[Any] = []
+        # The games, and the indices of their agents.
+        self._lanes: list[tuple[ParallelEnv[str, object, object], range]] = []
+        agents: list[str] = []
         pairs = []
         for game in self.games:
             if not hasattr(game, "possible_agents"):
@@ -92,12 +96,12 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         self._action_layout = action_layout(self.single_action_space, self.action_space)
         zeros = create_empty_array(self.single_observation_space, self.num_envs, np.zeros)
         self._zeros = list(iterate(self.observation_space, zeros))
-        self._rows: list[Any] = []  # the observation of each agent
+        self._rows: list[object] = []  # the observation of each agent
         # The last observation and info of each agent that has ended.
-        self._last: list[tuple[Any, Info]] = [(None, {})] * self.num_envs
+        self._last: list[tuple[object, Info]] = [(None, {})] * self.num_envs
         self._flags = np.zeros((2, self.num_envs), np.bool_)
 
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Start new games.
 
         Args:
@@ -122,7 +126,7 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
                 self._begin(game, lanes, infos, seed=game_seed, options=options)
         return self._observations(), infos
 
-    def step(self, actions: object) -> VectorStep[Any, Array]:
+    def step(self, actions: ActType) -> VectorStep[ObsType, Array]:
         """Step the games; see `VectorEnv.step`. Actions of agents that have ended are ignored.
 
         After an exception of a game, all games must be reset.
@@ -145,7 +149,7 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
         if self.closed:
             raise ClosedEnvironmentError(f"{method}: the environment is closed")
 
-    def _step_games(self, agent_actions: list[Any]) -> VectorStep[Any, Array]:
+    def _step_games(self, agent_actions: list[object]) -> VectorStep[ObsType, Array]:
         rewards = np.zeros(self.num_envs)
         terminated, truncated, active = np.zeros((3, self.num_envs), np.bool_)
         infos: Info = {}
@@ -173,24 +177,33 @@ class ParallelVectorEnv(VectorEnv[Any, Any, Array]):
             infos["active"] = active
         return self._observations(), rewards, terminated, truncated, infos
 
-    def _begin(self, game: Any, lanes: range, infos: Info, **arguments: Any) -> None:
+    def _begin(
+        self,
+        game: ParallelEnv[str, object, object],
+        lanes: range,
+        infos: Info,
+        seed: int | None = None,
+        options: Options = None,
+    ) -> None:
         """Start a game; its infos are merged into `infos`."""
-        observations, agent_infos = game.reset(**arguments)
+        observations, agent_infos = game.reset(seed=seed, options=options)
         self._flags[:, lanes] = False
         for lane, agent in zip(lanes, game.possible_agents, strict=True):
             self._rows[lane] = observations.get(agent, self._zeros[lane])
             self._last[lane] = self._zeros[lane], {}
             merge_info(infos, agent_infos.get(agent, {}), lane, self.num_envs)
 
-    def _observations(self) -> Any:
+    def _observations(self) -> ObsType:
         space = self.single_observation_space
-        return concatenate(space, self._rows, create_empty_array(space, self.num_envs))
+        batch: ObsType
+        batch = concatenate(space, self._rows, create_empty_array(space, self.num_envs))
+        return batch
 
-    def get_attr(self, name: str) -> tuple[Any, ...]:
+    def get_attr(self, name: str) -> tuple[object, ...]:
         """Return an attribute of the game of each agent."""
         return tuple(getattr(game, name) for game, lanes in self._lanes for _ in lanes)
 
-    def render(self) -> tuple[Any, ...]:
+    def render(self) -> tuple[RenderFrame, ...]:
         """Return the result of each game's `render`."""
         return tuple(game.render() for game in self.games)
 

@@ -70,14 +70,15 @@ class RlGamesVecEnv(IVecEnv):
         self._shape = (num_actors, *(self.envs.single_action_space.shape or ()))
         self._seed = seed
 
-    def reset(self) -> Any:
+    def reset(self) -> Array:
         """Start new episodes; return a batch of observations."""
         seed, self._seed = self._seed, None
-        return self.envs.reset(seed=seed)[0]
+        observations: Array = self.envs.reset(seed=seed)[0]
+        return observations
 
     def step(
         self, actions: Array
-    ) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], Info]:
+    ) -> tuple[Array, npt.NDArray[np.float32], npt.NDArray[np.bool_], Info]:
         """Step the environments; return observations, rewards, dones and infos."""
         actions = actions.reshape(self._shape)  # rl_games' player squeezes a batch of one
         observations, rewards, terminated, truncated, infos = self.envs.step(actions)

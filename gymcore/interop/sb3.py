@@ -16,11 +16,13 @@ from gymcore.envs.making import make_vec
 from gymcore.error import UnsupportedMode
 from gymcore.interop.gymnasium import to_gymnasium_space
 from gymcore.spaces.space import Array
+from gymcore.specs.env_spec import Kwargs
 from gymcore.vector import VectorEnv
 
 with needs("stable_baselines3"):
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import VecEnv
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs
 
 __all__ = ["SB3VecEnv", "make_vec_env"]
 
@@ -29,8 +31,8 @@ def make_vec_env(
     env_id: str,
     n_envs: int = 1,
     seed: int | None = None,
-    env_kwargs: dict[str, Any] | None = None,
-    vec_env_kwargs: dict[str, Any] | None = None,
+    env_kwargs: Kwargs | None = None,
+    vec_env_kwargs: Kwargs | None = None,
 ) -> SB3VecEnv:
     """Make a batch of environments for Stable-Baselines3, like its function of the same name.
 
@@ -88,7 +90,7 @@ class SB3VecEnv(VecEnv):
         )
         self.metadata: Info = {**envs.metadata, **self.metadata}
 
-    def reset(self) -> Any:
+    def reset(self) -> VecEnvObs:
         """Start new episodes with the seeds and options set for this reset."""
         first, *others = self._options
         seeds = None if self._seeds[0] is None else self._seeds
@@ -110,7 +112,9 @@ class SB3VecEnv(VecEnv):
         """Store the actions for `step_wait`."""
         self._done_envs.step_async(actions)
 
-    def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
+    def step_wait(
+        self,
+    ) -> tuple[VecEnvObs, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
         """Step the environments.
 
         Returns:
@@ -140,7 +144,8 @@ class SB3VecEnv(VecEnv):
         if self.render_mode == "human":
             self.envs.render()
             return None
-        return super().render(mode)
+        image: npt.NDArray[np.uint8] | None = super().render(mode)
+        return image
 
     def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
         """Return an attribute of the given environments; of all if `indices` is None."""
@@ -172,7 +177,7 @@ class SB3VecEnv(VecEnv):
         chosen = list(self._get_indices(indices))
         if chosen == list(range(self.num_envs)):
             return list(self.envs.call(method_name, *method_args, **method_kwargs))
-        base: Any = self.envs.unwrapped
+        base: object = self.envs.unwrapped
         if hasattr(base, "lane_envs"):
             lanes = list(base.lane_envs())
         elif hasattr(base, "envs"):

@@ -15,6 +15,7 @@ from gymcore.envs.making import make_vec
 from gymcore.error import UnsupportedMode
 from gymcore.interop.gymnasium import to_gymnasium_space
 from gymcore.spaces.space import Array
+from gymcore.specs.env_spec import Kwargs
 from gymcore.vector import AutoresetMode, VectorEnv
 from gymcore.vector.utils.infos import split_rows
 
@@ -58,7 +59,7 @@ class GymcoreFactory(EnvPoolFactory):
     """
 
     def create_venv(
-        self, task: str, num_envs: int, mode: object, seed: int, kwargs: dict[str, Any]
+        self, task: str, num_envs: int, mode: object, seed: int, kwargs: Kwargs
     ) -> TianshouVectorEnv:
         """Make the batch for a task, which is an id; environment `i` is seeded with `seed + i`."""
         envs = make_venv(task, num_envs, **kwargs)
@@ -130,12 +131,12 @@ class TianshouVectorEnv(BaseVectorEnv):
         *results, infos = self.envs.step_lanes(np.asarray(action), ids)
         return *results, split_rows(infos, np.ones(len(ids), np.bool_))
 
-    def seed(self, seed: int | list[int] | None = None) -> list[Any]:
+    def seed(self, seed: int | list[int] | None = None) -> list[list[int] | None]:
         """Seed the next reset of each environment; `s` seeds environment `i` with `s + i`."""
         self._seeds = seeds_per_env(seed, self.env_num)
         return [None if env_seed is None else [env_seed] for env_seed in self._seeds]
 
-    def get_env_attr(self, key: str, id: Ids = None) -> list[Any]:
+    def get_env_attr(self, key: str, id: Ids = None) -> list[object]:
         """Return an attribute of the given environments; spaces are Gymnasium's."""
         if key in self._spaces:
             return [self._spaces[key] for _ in self._wrap_id(id)]

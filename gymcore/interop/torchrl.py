@@ -92,7 +92,7 @@ class TorchRLEnv(EnvBase):
         result["reward"] = torch.from_numpy(rewards.astype(np.float32)).unsqueeze(-1)
         return result
 
-    def _tensors(self, observations: Any, terminated: Array, truncated: Array) -> TensorDictBase:
+    def _tensors(self, observations: object, terminated: Array, truncated: Array) -> TensorDictBase:
         observations = numbers_of_texts(self.envs.single_observation_space, observations)
         flags = {"done": terminated | truncated, "terminated": terminated, "truncated": truncated}
         return TensorDict(
@@ -113,7 +113,7 @@ class TorchRLEnv(EnvBase):
         super().close(raise_if_closed=raise_if_closed)
 
 
-def to_spec(space: spaces.Space, num_envs: int) -> Any:
+def to_spec(space: spaces.Space, num_envs: int) -> data.TensorSpec:
     """Return the spec of a batch of elements of a space.
 
     Raises:
@@ -142,7 +142,7 @@ def _dtype(space: spaces.Space) -> torch.dtype:
     return torch.from_numpy(np.empty(0, space.dtype)).dtype
 
 
-def _tensors(batch: Any, batch_size: torch.Size) -> Any:
+def _tensors(batch: object, batch_size: torch.Size) -> TensorDict | torch.Tensor:
     """Return a batch of observations as tensors that share its memory."""
     if isinstance(batch, (dict, tuple)):
         named = batch.items() if isinstance(batch, dict) else enumerate(batch)

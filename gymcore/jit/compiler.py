@@ -247,7 +247,9 @@ class _Compilable(ast.NodeTransformer):
     def __init__(self, uses: dict[str, Any], arrays: bool) -> None:
         self._uses, self._arrays = uses, arrays
 
-    def _operation(self, node: Any, operation: ast.AST, left: ast.expr, right: ast.expr) -> Any:
+    def _operation(
+        self, node: ast.expr, operation: ast.AST, left: ast.expr, right: ast.expr
+    ) -> ast.expr:
         kind = type(operation)
         if kind in (ast.Pow, ast.MatMult) or (self._arrays and kind in OPERATORS):
             return ast.copy_location(_call(f"_{kind.__name__}", left, right), node)

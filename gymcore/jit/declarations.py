@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from gymcore.error import InvalidArgument
 
@@ -54,7 +55,7 @@ class array:
         (<class 'float'>, (2,))
     """
 
-    def __init__(self, dtype: Any, *shape: int) -> None:
+    def __init__(self, dtype: DTypeLike, *shape: int) -> None:
         """Store the dtype of the elements and the length of each axis."""
         self.dtype = dtype
         self.shape = shape
@@ -87,7 +88,7 @@ def fields_of(owner: type, name: str) -> tuple[Field, ...]:
     for field, kind in annotations.items():
         kind, shape = (kind.dtype, kind.shape) if isinstance(kind, array) else (kind, ())
         try:
-            dtype = np.dtype(kind)
+            dtype: np.dtype | None = np.dtype(kind)
         except TypeError:
             dtype = None
         valid_shape = all(isinstance(length, int) and length > 0 for length in shape)
@@ -188,7 +189,7 @@ def _check_syntax(
     if tree is None:
         return
 
-    def refuse(node: Any, text: str) -> None:
+    def refuse(node: object, text: str) -> None:
         line = getattr(node, "lineno", tree.lineno)
         raise InvalidArgument(f"{function.__code__.co_filename}:{line}: {title}: {text}")
 

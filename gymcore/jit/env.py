@@ -189,7 +189,7 @@ def _has_numba() -> bool:
 class _VectorClassDescriptor:
     """Descriptor for the vector environment class that belongs to a class."""
 
-    def __get__(self, env: Any, cls: type[Env]) -> type[NativeVectorEnv]:
+    def __get__(self, env: object, cls: type[Env]) -> type[NativeVectorEnv]:
         return _kernel_of(cls).vector_class
 
 
@@ -354,7 +354,7 @@ class Env(NativeEnv[Any]):
                 env.reset()
 
     @classmethod
-    def reset_bounds(cls, options: dict[str, Any] | None) -> tuple[float, ...] | None:
+    def reset_bounds(cls, options: dict[str, object] | None) -> tuple[float, ...] | None:
         """Return the values of `Options`; None for the defaults."""
         numbers = super().reset_bounds(options)
         for field, number in zip(cls.program().options, numbers or (), strict=numbers is not None):
@@ -441,5 +441,5 @@ def _encoded(kind: type, value: Any) -> tuple[float, ...]:
     return (number,)
 
 
-def _decoded(kind: type, columns: Any) -> Any:
+def _decoded(kind: type, columns: Any) -> object:
     return kind(columns[0])

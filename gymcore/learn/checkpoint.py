@@ -26,6 +26,7 @@ from gymcore.base.new_file import write_npz
 from gymcore.envs.making import make_vec
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.learn.settings import Settings
+from gymcore.specs.env_spec import Kwargs
 from gymcore.specs.ids import check_no_module
 
 __all__ = ["Checkpoint", "checkpoint_errors", "read_checkpoint"]
@@ -68,11 +69,11 @@ class Checkpoint:
     """
 
     env_id: str
-    env_kwargs: dict[str, Any]
+    env_kwargs: Kwargs
     settings: Settings
     steps: int
     adam_steps: int
-    random: Mapping[str, Any]
+    random: Mapping[str, object]
     shapes: list[list[int]] | None
     arrays: dict[str, Array]
 
@@ -152,7 +153,7 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _env_kwargs(value: object) -> dict[str, Any]:
+def _env_kwargs(value: object) -> Kwargs:
     """Return the environment's arguments; reject those of `make_vec` itself, such as `wrappers`."""
     kwargs = {} if value is None else value
     if not isinstance(kwargs, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ Array = np.ndarray
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 
-Policy = Callable[[Any], tuple[Any, Any, Any]]
+Policy = Callable[[Array], tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]]
 """Maps observations [n, ...] to actions [n, ...], their log-probabilities [n] and values [n]."""
 
 
@@ -238,7 +238,8 @@ class RolloutCollector(NoCopies):
     @property
     def next_observations(self) -> Array:
         """First observations of the next rollout, [num_envs, ...]; a view, to save and restore."""
-        return self._observations[-1]
+        first: Array = self._observations[-1]
+        return first
 
 
 def _halves(envs: VectorEnv) -> list[slice]:

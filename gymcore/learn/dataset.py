@@ -28,7 +28,7 @@ from gymcore.vector.vector_env import VectorEnv
 
 __all__ = ["DatasetWriter"]
 
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, np.ndarray]
 
 # The oldest version of Minari that reads this format. Minari refuses versions that it doesn't know.
 _MINARI_VERSION = "0.5.0"
@@ -83,7 +83,7 @@ class DatasetWriter(NoCopies):
         path: str | os.PathLike[str],
         envs: VectorEnv,
         *,
-        metadata: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, object] | None = None,
         buffer_bytes: int = 2**26,
     ) -> None:
         """Make the file, under a temporary name.
@@ -391,7 +391,7 @@ class _EpisodeFile:
             )
         self._num_written[lane] = self._num_written.get(lane, 0) + len(part["rewards"])
 
-    def _h5py_array(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _h5py_array(self, array: np.ndarray) -> np.ndarray:
         """Return an array with the dtype that h5py needs for texts."""
         return array.astype(self._h5py.string_dtype()) if array.dtype == object else array
 
@@ -435,7 +435,7 @@ def _env_spec(spec: EnvSpec) -> str | None:
     return json.dumps({**fields, "kwargs": {**kwargs, "gymcore_id": spec.id}})
 
 
-def _checked(name: str, value: Any, row: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _checked(name: str, value: object, row: np.ndarray) -> np.ndarray:
     """Return a value as an array; raise unless it can be assigned to a row."""
     array = np.asarray(value)
     if array.shape != row.shape or not np.can_cast(array.dtype, row.dtype, "same_kind"):
@@ -465,14 +465,14 @@ def _describe_space(kind: str, space: Space) -> Info:
     raise ArgumentTypeError(f"{kind}: Minari has no format for the space {space}")
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: object) -> object:
     """Return NumPy's arrays, numbers and dtypes as JSON's types."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _leaves(
-    space: Space, name: str, path: tuple[Any, ...] = ()
-) -> Iterator[tuple[str, tuple[Any, ...] | None]]:
+    space: Space, name: str, path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[str, tuple[str | int, ...] | None]]:
     """Yield the leaves of a space: the name in the file and the path in a batch.
 
     The path is None for a tuple or dict without subspaces, which has no values.

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.base.arguments import positive
+from gymcore.core import Info
 from gymcore.error import ArgumentTypeError
 from gymcore.learn.policies import Act, policy_function
 from gymcore.vector.lane_episodes import AutoresetMode
@@ -68,7 +69,7 @@ class Evaluation:
 
 
 def evaluate(
-    policy: Any, envs: VectorEnv, episodes: int = 100, *, seed: int | None = None
+    policy: object, envs: VectorEnv, episodes: int = 100, *, seed: int | None = None
 ) -> Evaluation:
     """Reset a vector environment and play episodes with a policy.
 
@@ -164,13 +165,13 @@ def play(
     return Evaluation(returns[counted], lengths[counted], successes[counted] if reported else None)
 
 
-def _mask(infos: Mapping[str, Any], name: str, num_envs: int) -> npt.NDArray[np.bool_]:
+def _mask(infos: Mapping[str, object], name: str, num_envs: int) -> npt.NDArray[np.bool_]:
     """Return which lanes have this info."""
     return np.asarray(infos.get(f"_{name}", np.ones(num_envs, np.bool_)))
 
 
 def _use_statistics(
-    infos: Mapping[str, Any],
+    infos: Info,
     returns: npt.NDArray[np.float64],
     lengths: npt.NDArray[np.int64],
 ) -> None:

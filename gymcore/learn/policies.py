@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,8 @@ from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
 from gymcore.spaces import Box, Discrete, Space, flatdim
 
 if TYPE_CHECKING:
+    from torch import Tensor, nn
+
     from gymcore.learn.ppo import PPO
 
 __all__ = ["Act", "policy_function"]
@@ -28,7 +31,19 @@ The flags may be None, except for recurrent policies.
 """
 
 
-def policy_function(policy: Any, envs: Any) -> Act:
+class HasSpaces(Protocol):
+    """A vector environment, or an object with its single spaces."""
+
+    @property
+    def single_observation_space(self) -> Space:
+        """Space of one environment's observation."""
+
+    @property
+    def single_action_space(self) -> Space:
+        """Space of one environment's action."""
+
+
+def policy_function(policy: Any, envs: HasSpaces) -> Act:
     """Return a function that chooses the actions of a policy; see `gymcore.learn.evaluate`.
 
     Args:
@@ -57,7 +72,7 @@ def policy_function(policy: Any, envs: Any) -> Act:
     return lambda observations, begins: function(observations)
 
 
-def _load(path: str | os.PathLike[str], envs: Any) -> PPO:
+def _load(path: str | os.PathLike[str], envs: HasSpaces) -> PPO:
     from gymcore.learn.ppo import PPO
 
     ppo = PPO.load(path, num_envs=1)
@@ -71,7 +86,7 @@ def _load(path: str | os.PathLike[str], envs: Any) -> PPO:
     return ppo
 
 
-def _predict_function(predict: Callable[..., Any]) -> Act:
+def _predict_function(predict: Callable[..., tuple[object, object]]) -> Act:
     """Return a function that passes the states of a recurrent policy on to the next step."""
     state = None
 
@@ -85,12 +100,12 @@ def _predict_function(predict: Callable[..., Any]) -> Act:
     return act
 
 
-def _module_function(torch: Any, module: Any, space: Space) -> Act:
+def _module_function(torch: ModuleType, module: nn.Module, space: Space) -> Act:
     """Return a function that calls a torch module in evaluation mode, without gradients."""
     floats = [parameter for parameter in module.parameters() if parameter.is_floating_point()]
     device = floats[0].device if floats else None
 
-    def tensor(array: Any) -> Any:
+    def tensor(array: object) -> Tensor:
         result = torch.tensor(np.asarray(array), device=device)  # copy: the module may change it
         return result.to(floats[0].dtype) if floats and result.is_floating_point() else result
 
@@ -108,7 +123,7 @@ def _module_function(torch: Any, module: Any, space: Space) -> Act:
                 f"policy: expected a tensor from the module, got {type(outputs)}; pass a function "
                 "that turns observations into actions"
             )
-        actions: npt.NDArray[Any] = outputs.cpu().numpy()
+        actions: np.ndarray = outputs.cpu().numpy()
         if isinstance(space, Discrete) and actions.ndim == 2:
             return actions.argmax(axis=1) + int(space.start)
         return np.clip(actions, space.low, space.high) if isinstance(space, Box) else actions

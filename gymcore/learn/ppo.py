@@ -24,6 +24,7 @@ from gymcore.learn.collector import Rollout, RolloutCollector
 from gymcore.learn.settings import DEFAULTS, Settings
 from gymcore.spaces import Box, Discrete, Space, flatdim
 from gymcore.specs.lookup import registered_id
+from gymcore.vector.engine import VectorEngine
 from gymcore.vector.vector_env import VectorEnv
 from gymcore.wrappers.transform_observation import flatten_batch
 from gymcore.wrappers.vector import FlattenObservation
@@ -66,7 +67,8 @@ class Moments:
     @property
     def deviation(self) -> Array:
         """Standard deviation [size]."""
-        return np.sqrt(self.values[1] + 1e-8)
+        deviation: Array = np.sqrt(self.values[1] + 1e-8)
+        return deviation
 
 
 class Network:
@@ -303,14 +305,18 @@ class PPO:
             raise InvalidArgument(f"{expected} ({problem})") from None
         _, outputs, _ = self._network.forward(inputs, reuse=False)
         space = self.envs.single_action_space
+        actions: Array
         if isinstance(space, Box):
-            return np.clip(self._env_actions(outputs), space.low, space.high)
-        return outputs.argmax(axis=1) + self._offset
+            actions = np.clip(self._env_actions(outputs), space.low, space.high)
+        else:
+            actions = outputs.argmax(axis=1) + self._offset
+        return actions
 
     def _env_actions(self, outputs: Array) -> Array:
         """Return the environment's continuous actions [n, ...] for the outputs of the network."""
         shape = self.envs.single_action_space.shape
-        return (self._offset + self._factor * outputs).reshape(-1, *(shape or ()))
+        actions: Array = self._offset + self._factor * outputs
+        return actions.reshape(-1, *(shape or ()))
 
     def _inputs(self, observations: object, space: Space | None = None) -> Array:
         """Return the network's inputs [n, size] for a batch of observations."""
@@ -502,8 +508,8 @@ class PPO:
             "recent": np.array(self.recent, np.float64),
             "curve": np.array(self.curve, np.float64).reshape(-1, 3),
         }
-        engine: Any = self.envs.unwrapped
-        if engine.state_is_array:
+        engine = self.envs.unwrapped
+        if isinstance(engine, VectorEngine) and engine.state_is_array:
             arrays |= {"lanes": engine.get_state(), "gain": self._lane_returns}
             arrays["observations"] = self._collector.next_observations
         Checkpoint(
@@ -594,9 +600,10 @@ class PPO:
         self._random.bit_generator.state = checkpoint.random
         self.recent.extend(arrays["recent"].tolist())
         self.curve = [(int(step), int(n), mean) for step, n, mean in arrays["curve"].tolist()]
-        engine: Any = self.envs.unwrapped
+        engine = self.envs.unwrapped
         lanes = arrays.get("lanes", np.empty(0))
-        if engine.state_is_array and len(lanes) == self.envs.num_envs:
+        has_lanes = len(lanes) == self.envs.num_envs
+        if isinstance(engine, VectorEngine) and engine.state_is_array and has_lanes:
             observations = self._collector.next_observations
             if arrays["observations"].shape != observations.shape:
                 raise ValueError(f"observations: expected shape {observations.shape}")
@@ -637,17 +644,21 @@ def _action_scale(space: Any, scale: bool) -> tuple[Array, Array]:
         return np.where(bounded, high + low, 0), np.where(bounded, high - low, 1)
 
 
-def _shapes(space: Space, *network: Any) -> list[list[int]]:
+def _shapes(
+    space: Space, inputs: int, hidden: Sequence[int], outputs: int, continuous: bool
+) -> list[list[int]]:
     """Return the shapes of an observation and of the weights of a network, as in a checkpoint."""
-    return [list(space.shape or ()), *map(list, Network.shapes(*network))]
+    weights = Network.shapes(inputs, hidden, outputs, continuous)
+    return [list(space.shape or ()), *map(list, weights)]
 
 
 def _log_softmax(outputs: Array) -> Array:
-    shifted = outputs - outputs.max(axis=1, keepdims=True)
+    shifted: Array = outputs - outputs.max(axis=1, keepdims=True)
     shifted -= np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return shifted
 
 
 def _log_normal(noise: Array, log_std: Array) -> Array:
     """Return log-probabilities [n] of actions, given their standard normal noise [n, size]."""
-    return -0.5 * (noise * noise).sum(axis=1) - (log_std + _HALF_LOG_TAU).sum()
+    log_probs: Array = -0.5 * (noise * noise).sum(axis=1) - (log_std + _HALF_LOG_TAU).sum()
+    return log_probs

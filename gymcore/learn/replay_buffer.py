@@ -10,9 +10,9 @@ import contextlib
 import io
 import mmap
 import os
-from collections.abc import Mapping
+import sys
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,25 +24,38 @@ from gymcore.base.arguments import positive
 from gymcore.base.new_file import NewFile
 from gymcore.base.no_copies import NoCopies
 from gymcore.checking.data import data_equivalence
+from gymcore.core import ActType, Info, Metadata, ObsType
 from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
+from gymcore.learn.policies import HasSpaces
 from gymcore.spaces.batching import batch_space, concatenate, create_empty_array, iterate
 from gymcore.spaces.conversion import convert_space
 from gymcore.spaces.layouts import Layout, has_objects, layout_of, map_layout
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode
+from gymcore.vector.vector_env import ArrayType
 from gymcore_ext.layouts import leaves
 from gymcore_ext.replay import VERSION, ReplayMemory, priority_tree_size
 
-try:
+if sys.platform != "win32":
     from fcntl import LOCK_EX, LOCK_NB, flock
-except ImportError:  # Windows
-    flock = None  # type: ignore[assignment]
 
 __all__ = ["ReplayBuffer", "Transitions"]
 
-Array = npt.NDArray[Any]
+Array = np.ndarray
 
 
-class Transitions(NamedTuple):
+class _Stepped(HasSpaces, Protocol):
+    """What a buffer reads of a vector environment."""
+
+    @property
+    def num_envs(self) -> int:
+        """Number of environments."""
+
+    @property
+    def metadata(self) -> Metadata:
+        """Metadata with the `autoreset_mode`."""
+
+
+class Transitions(NamedTuple, Generic[ObsType, ActType, ArrayType]):
     """A batch of transitions. Observations and actions have the structure of their spaces.
 
     The target of a value function is `rewards + discounts * values_of(next_observations)`.
@@ -70,13 +83,13 @@ class Transitions(NamedTuple):
         (array([1., 1., 1., 1.], dtype=float32), (4, 4))
     """
 
-    observations: Any
-    actions: Any
-    rewards: Any
-    discounts: Any
-    next_observations: Any
-    weights: Any
-    indices: Any
+    observations: ObsType
+    actions: ActType
+    rewards: ArrayType
+    discounts: ArrayType
+    next_observations: ObsType
+    weights: ArrayType
+    indices: ArrayType
 
 
 class ReplayBuffer(NoCopies):
@@ -110,9 +123,9 @@ class ReplayBuffer(NoCopies):
     """
 
     def __init__(
-        self, envs: Any, capacity: int, *, n_steps: int = 1, discount: float = 0.99, stack: int = 1,
-        prioritized: bool = False, alpha: float = 0.6, path: str | os.PathLike[str] | None = None,
-        seed: int | None = None,
+        self, envs: _Stepped, capacity: int, *, n_steps: int = 1, discount: float = 0.99,
+        stack: int = 1, prioritized: bool = False, alpha: float = 0.6,
+        path: str | os.PathLike[str] | None = None, seed: int | None = None,
     ) -> None:  # fmt: skip
         """Allocate the memory, or map a file.
 
@@ -177,7 +190,7 @@ class ReplayBuffer(NoCopies):
             n, 4 * (capacity + 2 * n) * len(parts) if self._has_objects else 0
         )
         num_observed = sum(name.startswith("observations") for name, _, _ in parts)
-        fields: list[Any] = []
+        fields: list[tuple[object, ...]] = []
         for k, (name, dtype, shape) in enumerate(parts):
             if dtype.kind not in "biufc" or not dtype.isnative:
                 raise InvalidArgument(f"{name}: expected arrays of numbers, got {dtype}")
@@ -206,8 +219,8 @@ class ReplayBuffer(NoCopies):
         return self._memory.size
 
     def add(
-        self, observations: Any, actions: Any, next_observations: Any, rewards: Any,
-        terminated: Any, truncated: Any, infos: Mapping[str, Any],
+        self, observations: object, actions: object, next_observations: object,
+        rewards: npt.ArrayLike, terminated: npt.ArrayLike, truncated: npt.ArrayLike, infos: Info,
     ) -> None:  # fmt: skip
         """Store a copy of a step of all lanes: `add(observations, actions, *envs.step(actions))`.
 
@@ -244,7 +257,7 @@ class ReplayBuffer(NoCopies):
         self._memory.add(before, acted, after, rewards, terminated, truncated, *arguments)
         self._objects.commit()
 
-    def _split(self, layout: Layout, name: str, batch: Any) -> tuple[Any, ...]:
+    def _split(self, layout: Layout, name: str, batch: object) -> tuple[Array, ...]:
         """Return the arrays of a batch; other parts are replaced by arrays of object numbers."""
         return tuple(
             value if part[0] == "array" else self._objects.numbers(name, list(value))
@@ -252,15 +265,15 @@ class ReplayBuffer(NoCopies):
         )
 
     def _final_observations(
-        self, infos: Mapping[str, Any], after: Any, terminated: Any, truncated: Any
-    ) -> Any:
+        self, infos: Info, after: object, terminated: npt.ArrayLike, truncated: npt.ArrayLike
+    ) -> Array | tuple[Array, ...]:
         """Return arrays with the last observations of lanes that ended, in same-step mode."""
         if "final_obs" not in infos:
             raise InvalidArgument(
                 "infos: expected 'final_obs', which same-step autoreset requires when an episode "
                 f"ends, got {list(infos)}"
             )
-        last = infos["final_obs"]
+        last: Array = infos["final_obs"]
         if self._are_arrays and last.dtype.kind != "O":
             return last
         rows = list(iterate(self._batch_space, after))
@@ -338,7 +351,7 @@ class ReplayBuffer(NoCopies):
                 arrays.append(np.asarray(leaf))
         return tuple(arrays)
 
-    def update_priorities(self, indices: Any, priorities: Any) -> None:
+    def update_priorities(self, indices: npt.ArrayLike, priorities: npt.ArrayLike) -> None:
         """Set the priorities of transitions, typically absolute TD errors.
 
         Args:
@@ -369,7 +382,7 @@ class _ObjectStore:
 
     def __init__(self, num_envs: int, size: int) -> None:
         self._num_envs = num_envs
-        self._objects: list[Any] = [None] * size
+        self._objects: list[object] = [None] * size
         self._first = self._next = 0
         self._last: dict[str, list[int]] = {}
         self._new: dict[str, list[int]] = {}
@@ -382,7 +395,7 @@ class _ObjectStore:
         """End a step."""
         self._first, self._last = self._next, self._new
 
-    def numbers(self, name: str, objects: list[Any]) -> npt.NDArray[np.int64]:
+    def numbers(self, name: str, objects: list[object]) -> npt.NDArray[np.int64]:
         """Store copies of objects, and return their numbers.
 
         Objects that equal those which the last step returned have the same numbers.
@@ -400,16 +413,16 @@ class _ObjectStore:
         self._new[name] = numbers
         return np.array(numbers)
 
-    def at(self, numbers: Array) -> list[Any]:
+    def at(self, numbers: Array) -> list[object]:
         """Return the objects that have these numbers."""
         return [self._objects[k] for k in numbers.tolist()]
 
 
-def _leaves(layout: Layout, name: str, value: Any) -> list[tuple[str, Layout, Any]]:
+def _leaves(layout: Layout, name: str, value: object) -> list[tuple[str, Layout, Array]]:
     return leaves(layout, name, value, ArgumentTypeError, InvalidArgument)
 
 
-def _fraction(name: str, value: Any) -> float:
+def _fraction(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise ArgumentTypeError(f"{name}: expected a number from 0 to 1, got {value!r:.200}")
     if not 0 <= value <= 1:
@@ -419,7 +432,7 @@ def _fraction(name: str, value: Any) -> float:
 
 def _saved_dtype(num_envs: int, tree_size: int) -> np.dtype[np.void]:
     """Return the dtype of the fields that `ReplayMemory` saves besides the records."""
-    fields: list[Any] = [("tree", np.float64, (tree_size,)), ("version", np.int64)]
+    fields: list[tuple[object, ...]] = [("tree", np.float64, (tree_size,)), ("version", np.int64)]
     fields += [("stack", np.int64), ("alpha", np.float64)]
     fields += [("max_priority", np.float64), ("random", np.uint64, (4,)), ("head", np.int64)]
     fields += [(name, np.int64, (num_envs,)) for name in ("windows", "states")]
@@ -472,7 +485,7 @@ def _map(
         raise InvalidArgument(f"path: expected a regular file, got {path}")
     with open(path, "r+b") as file:
         try:
-            if flock is not None:
+            if sys.platform != "win32":
                 flock(file, LOCK_EX | LOCK_NB)
         except BlockingIOError:
             raise InvalidArgument(f"path: {path} is in use by another buffer") from None

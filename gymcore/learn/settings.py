@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
 from gymcore.base.arguments import positive
 from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.specs.env_spec import Kwargs
 
 __all__ = ["DEFAULTS", "Settings"]
 
@@ -126,7 +126,7 @@ def _number(name: str, value: object, minimum: float, maximum: float) -> float:
     return number
 
 
-DEFAULTS: dict[str, dict[str, Any]] = {
+DEFAULTS: dict[str, Kwargs] = {
     # All rewards are 1 and observations are small, so normalization is unnecessary. Short rollouts
     # learn fastest; a small network with a high learning rate takes a third of the default's time.
     "CartPole-v1": {"num_steps": 32, "epochs": 5, "minibatch": 256, "learning_rate": 8e-3,

@@ -76,7 +76,7 @@ def _checked_infos(name: str, infos: Any, num_envs: int) -> Info:
     return infos
 
 
-class ArrayVectorEnv(VectorEngine[Any, Any]):
+class ArrayVectorEnv(VectorEngine):
     """Base of vector environments whose physics works on arrays of all lanes.
 
     A subclass computes the physics and the compiled engine does the rest: it checks actions, counts
@@ -167,7 +167,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         self.action_space = batch_space(action_space, num_envs)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = render_mode
-        self.reset_options: dict[str, Any] = {}
+        self.reset_options: dict[str, object] = {}
         self.resetting = self._begun = np.zeros(num_envs, np.bool_)
         self._is_inside = False  # whether `step_lanes` or `reset_lanes` is running
         self._step_infos: Info = {}
@@ -240,7 +240,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
 
     def _reset_lanes(
         self, seed: int | list[int | None] | None, options: Options, mask: Bools | None
-    ) -> tuple[Any, Info]:
+    ) -> tuple[object, Info]:
         self._refuse_inside("reset")
         self.reset_options = dict(options or {})
         self._seeds.reset(seed, mask)
@@ -250,7 +250,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
         self._put_infos(infos, self._reset_infos, begun)
         return observations, infos
 
-    def _checked_actions(self, actions: Any, count: int) -> Any:
+    def _checked_actions(self, actions: Any, count: int) -> object:
         return self._batch.checked_actions(actions, count) if self._checks_actions else actions
 
     def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
@@ -336,7 +336,7 @@ class ArrayVectorEnv(VectorEngine[Any, Any]):
     def _end_lanes(self, mask: Bools) -> None:
         self._ended[mask] = True
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Close the batch."""
         self._batch.close()
 

@@ -24,7 +24,7 @@ from gymcore.base.arguments import check_options, invalid_action
 from gymcore.core import ActType, Info, Options, without_mode
 from gymcore.native.kernel_spaces import check_spaces
 from gymcore.native.lane_generator import lane_generator, stream_state
-from gymcore.native.parameters import Derived, Parameter, batch_of, write_parameter
+from gymcore.native.parameters import Derived, KernelSpec, Parameter, batch_of, write_parameter
 from gymcore.native.python_step import PythonStepBatch
 from gymcore.native.state import (
     checked_lanes,
@@ -35,6 +35,7 @@ from gymcore.native.state import (
     write_states,
 )
 from gymcore.rendering.frames import DrawnEnv
+from gymcore.specs.env_spec import Kwargs
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.kernels import kernel_spec
 
@@ -59,7 +60,7 @@ _NOT_SHARED = (
 class NativeEnvMeta(ABCMeta):  # not `type`, so that a class may have an `ABC` among its bases
     """Makes a value that is assigned to a class the default of its parameter of that name."""
 
-    def __setattr__(cls, name: str, value: Any) -> None:
+    def __setattr__(cls, name: str, value: object) -> None:
         parameter = getattr(cls, "parameters", {}).get(name)
         if parameter is not None and not isinstance(value, (Parameter, *_METHODS)):
             value = parameter.with_default(value)
@@ -94,7 +95,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
     # Methods and properties, in addition to the bases' ones, that compiled code replaces. A class
     # that overrides one steps in Python.
     compiled_methods: ClassVar[frozenset[str]] = frozenset()
-    batch_type: ClassVar[type[Batch]] = Batch
+    batch_type: type[Batch] = Batch
     # The overrides for which the class steps in Python.
     in_python: ClassVar[tuple[str, ...]] = ()
     observation_method: ClassVar[str | None] = None
@@ -114,7 +115,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
     # Whether spaces and parameters are known to match the kernel, as for built-in classes.
     fits_kernel: bool = True
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         for name in cls.parameters.keys() & vars(cls).keys():
             setattr(cls, name, vars(cls)[name])
@@ -222,7 +223,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
         raise NotImplementedError(f"{type(self).__name__} has no step_in_python(action)")
 
     @classmethod
-    def kernel_spec(cls) -> dict[str, Any]:
+    def kernel_spec(cls) -> KernelSpec:
         """Return the kernel's sizes, names and defaults; see `gymcore_ext.engine.kernels`."""
         return _spec_of(cls.kernel_module)
 
@@ -231,7 +232,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
         kernel = import_module(self.kernel_module).kernel
         return self.batch_type(kernel, num_envs, errors=error, **options)
 
-    def batch_options(self) -> dict[str, Any]:
+    def batch_options(self) -> Kwargs:
         """Return options of a batch that depend on `arguments`, such as the kernel's table."""
         return {}
 
@@ -268,7 +269,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
         self._np_random_seed = seed
         return self
 
-    def shared_attributes(self) -> dict[str, Any]:
+    def shared_attributes(self) -> dict[str, object]:
         """Return the attributes that depend on `arguments`, which all lanes of a batch share."""
         # Iterate over a copy: another thread may add an attribute at first use.
         return {k: v for k, v in self.__dict__.copy().items() if k not in _NOT_SHARED}
@@ -296,7 +297,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
         return observation, infos
 
     @classmethod
-    def reset_bounds(cls, options: dict[str, Any] | None) -> tuple[float, ...] | None:
+    def reset_bounds(cls, options: dict[str, object] | None) -> tuple[float, ...] | None:
         """Return the kernel's reset bounds from the options; None for the defaults."""
         if options is None:
             return None
@@ -370,7 +371,8 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
             return
         state = stream_state(value)
         self._ensure_seeded()
-        self._generator.bit_generator.state = state  # type: ignore[union-attr]
+        assert self._generator is not None
+        self._generator.bit_generator.state = state
 
     # --- state ---------------------------------------------------------------------------------
 
@@ -408,7 +410,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
         return stored
 
     @classmethod
-    def stored_state(cls, value: Any) -> Any:
+    def stored_state(cls, value: object) -> Any:
         """Return the columns or the record of a lane for a value that was assigned to `state`."""
         return value
 
@@ -442,7 +444,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
         if not self._shares_batch:
             super().close()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the attributes and the lane as an array; batches and windows are made again."""
         state = {k: v for k, v in self.__dict__.items() if k not in self._not_pickled}
         seeded = self._shares_batch or self._generator is not None
@@ -450,7 +452,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
         state["_saved"] = save_lanes(self._batch, self, self.spec, indices), seeded
         return state
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         """Return a copy. Objects copied with it that hold the generator then hold the copy's."""
         copied = memo[id(self)] = type(self).__new__(type(self))
         copied.__setstate__(copy.deepcopy(self.__getstate__(), memo))
@@ -477,7 +479,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
     def _remember_action(self, action: npt.NDArray[np.float32]) -> None:
         """Store the last action, for environments that draw it."""
 
-    def draw_arguments(self) -> dict[str, Any]:
+    def draw_arguments(self) -> dict[str, object]:
         """Return the keyword arguments of `draw`."""
         return {}
 
@@ -510,13 +512,13 @@ def warn_of_python(cls: type, name: str) -> None:
     )
 
 
-def _is_built_in(definition: Any) -> bool:
+def _is_built_in(definition: object) -> bool:
     """Return whether a class or function belongs to this package."""
     return str(definition.__module__).partition(".")[0] == "gymcore"
 
 
 @cache
-def _spec_of(kernel_module: str) -> dict[str, Any]:
+def _spec_of(kernel_module: str) -> dict[str, object]:
     return kernel_spec(import_module(kernel_module).kernel)
 
 

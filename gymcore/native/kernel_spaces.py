@@ -39,7 +39,7 @@ def leaves_of(layout: Layout) -> tuple[tuple[np.dtype, tuple[int, ...]], ...]:
 Action = tuple[tuple[Any, tuple[int, ...]], tuple[tuple[int, int], ...]]
 
 
-def checked_action(space: Any) -> Action | None:
+def checked_action(space: object) -> Action | None:
     """Return the data that a kernel needs to check actions, or None if it cannot check them.
 
     The data are dtype and shape, and the lowest value and the number of values of each integer.

@@ -28,7 +28,7 @@ def lane_generator(batch: Batch, lane: int) -> np.random.Generator:
     return np.random.Generator(PCG64(batch.view_random()[lane]))
 
 
-def stream_state(generator: Any) -> dict[str, Any]:
+def stream_state(generator: object) -> dict[str, Any]:
     """Return the state of a lane's stream that draws what `generator` would draw.
 
     Compiled code draws from PCG64 only. A generator over another bit generator, or a `RandomState`,
@@ -126,7 +126,7 @@ class PCG64(np.random.PCG64):
     def __reduce__(self) -> Any:
         return _detached, (self.state, self.seed_seq)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> np.random.PCG64:
+    def __deepcopy__(self, memo: dict[int, object]) -> np.random.PCG64:
         return _detached(self.state, copy.deepcopy(self.seed_seq, memo))
 
 

@@ -97,7 +97,7 @@ class Parameter:
     environment, it reads and writes that lane's value.
     """
 
-    default: Any = None
+    default: object = None
     """The default value; None for the kernel's."""
 
     def __init__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gymcore.core import Info
 from gymcore_ext.engine.batch import Batch
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ class PythonStepBatch(Batch):
     """
 
     env: ReferenceType[Any]
-    _infos: dict[str, Any]
+    _infos: Info
 
     def step_single(self, action: int) -> tuple[Any, float, bool]:
         """Step by a discrete action; return the observation, the reward and `terminated`."""
@@ -34,6 +35,6 @@ class PythonStepBatch(Batch):
         reward, terminated, self._infos = env.step_in_python(action)
         return self.observe(), reward, terminated
 
-    def infos(self, beginning: bool = False) -> dict[str, Any]:
+    def infos(self, beginning: bool = False) -> Info:
         """Return the infos of the last step, or of the beginning of an episode."""
         return super().infos(True) if beginning else self._infos

@@ -13,7 +13,7 @@ from gymcore import error
 from gymcore.core import Info
 from gymcore.native.env import NativeEnv
 from gymcore.native.kernel_spaces import array_layout, checked_action, leaves_of
-from gymcore.native.parameters import Parameter
+from gymcore.native.parameters import KernelSpec, Parameter
 from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces import Discrete, Space
@@ -26,7 +26,7 @@ from gymcore_ext.lanes.struct_lanes import StructLanes
 _ENGINE_INFOS = ("env_id", "episode", "final_frame", "final_info", "final_obs")
 
 
-class StructEnv(NativeEnv[Any]):
+class StructEnv(NativeEnv):
     """Base of environments whose state is a struct, with compiled functions for one lane.
 
     `StructEnv.of` makes a class from the functions (`gymcore_lane_functions` in
@@ -109,13 +109,13 @@ class StructEnv(NativeEnv[Any]):
         env_class.vector_class = NativeVectorEnv.of(env_class)
         return env_class
 
-    def __init__(self, render_mode: str | None = None, **parameters: Any) -> None:
+    def __init__(self, render_mode: str | None = None, **parameters: object) -> None:
         """Create the environment; the arguments are its parameters."""
         super().__init__(render_mode, **parameters)
         self.observation_space, self.action_space = self.spaces_of_lane
 
     @classmethod
-    def kernel_spec(cls) -> dict[str, Any]:
+    def kernel_spec(cls) -> KernelSpec:
         """Return the names and defaults of parameters and options."""
         names = {"parameters": cls.defaults, "reset_options": cls.reset_options}
         return {"name": cls.__name__, "state_names": (), **names}

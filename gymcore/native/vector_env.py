@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gymcore import error, logger
 from gymcore.base import cpus
 from gymcore.base.arguments import MAX_COUNT, lane_indices, positive, unexpected_arguments
-from gymcore.core import Info, Options, without_mode
+from gymcore.core import Info, ObsType, Options, without_mode
 from gymcore.native.lane_generator import stream_state
 from gymcore.native.parameters import write_parameter
 from gymcore.native.state import (
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Frame = npt.NDArray[np.uint8]
-Observations = Any  # an array, or a tuple of arrays: a batch of the observation space
 
 # The largest value of the step counters.
 _MAX_STEPS = 2**31 - 1
@@ -56,15 +55,15 @@ class Rollout(NamedTuple):
     `infos` has the entries that `step` returns, as arrays [T, num_envs, ...] with their masks.
     """
 
-    observations: Any
+    observations: object
     rewards: npt.NDArray[np.float64]
     terminated: npt.NDArray[np.bool_]
     truncated: npt.NDArray[np.bool_]
-    final_observations: Any
-    infos: dict[str, Any]
+    final_observations: object
+    infos: Info
 
 
-class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
+class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
     """Vector environment that steps a batch of compiled lanes without Python objects per lane.
 
     After `reset(seed=s)`, lane `i` equals `make(id)` after `reset(seed=s + i)`, bit for bit, for
@@ -96,10 +95,10 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     _lazy_infos: dict[str, Maker] | None = None
 
-    env_class: ClassVar[type[NativeEnv[Any]]]
+    env_class: ClassVar[type[NativeEnv]]
 
     @classmethod
-    def of(cls, env_class: type[NativeEnv[Any]]) -> type[Self]:
+    def of(cls, env_class: type[NativeEnv]) -> type[Self]:
         """Return a subclass for an environment; assign it to `<Name>VectorEnv` in its module."""
         name = f"{env_class.__name__.removesuffix('Env')}VectorEnv"
         documentation = f"A batch of `{env_class.__name__}`; see `{cls.__name__}`."
@@ -219,15 +218,17 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     # Made at first use, because the bounds of a batch's spaces take as much memory as its lanes.
 
-    @cached_property
-    def observation_space(self) -> Space:  # type: ignore[override]
-        """Space of a batch of observations."""
-        return batch_space(self.single_observation_space, self.num_envs)
+    if not TYPE_CHECKING:  # a type checker sees the attributes of `VectorEnv`
 
-    @cached_property
-    def action_space(self) -> Space:  # type: ignore[override]
-        """Space of a batch of actions."""
-        return batch_space(self.single_action_space, self.num_envs)
+        @cached_property
+        def observation_space(self) -> Space:
+            """Space of a batch of observations."""
+            return batch_space(self.single_observation_space, self.num_envs)
+
+        @cached_property
+        def action_space(self) -> Space:
+            """Space of a batch of actions."""
+            return batch_space(self.single_action_space, self.num_envs)
 
     # --- stepping ------------------------------------------------------------------------------
 
@@ -237,10 +238,10 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     def _reset_lanes(
         self, seed: int | list[int | None] | None, options: Options, mask: Bools | None
-    ) -> tuple[Observations, Info]:
+    ) -> tuple[ObsType, Info]:
         bounds = self._model.reset_bounds(options)
         self._seeds.reset(seed, mask)
-        results: tuple[Observations, Info] = self._batch.reset(mask, bounds)
+        results: tuple[ObsType, Info] = self._batch.reset(mask, bounds)
         self._show()
         return results
 
@@ -254,7 +255,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     def step(
         self, actions: np.ndarray, env_ids: EnvIds | None = None
-    ) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
+    ) -> tuple[ObsType, Floats, Bools, Bools, Info]:
         """Step every lane, or some of them; see `VectorEngine.step`.
 
         Args:
@@ -316,13 +317,13 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         self,
         actions: np.ndarray,
         *,
-        observations: Observations,
+        observations: ObsType,
         rewards: Floats | npt.NDArray[np.float32],
         terminated: Bools,
         truncated: Bools,
-        final_observations: Observations | None = None,
+        final_observations: ObsType | None = None,
         env_ids: EnvIds | None = None,
-    ) -> dict[str, Any]:
+    ) -> Info:
         """Step every lane, or some, and write the results into the caller's arrays.
 
         Args:
@@ -362,13 +363,13 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         self,
         actions: np.ndarray,
         *,
-        observations: Observations,
+        observations: ObsType,
         rewards: Floats | npt.NDArray[np.float32],
         terminated: Bools,
         truncated: Bools,
-        final_observations: Observations | None = None,
+        final_observations: ObsType | None = None,
         env_ids: EnvIds | None = None,
-    ) -> Callable[[], dict[str, Any]]:
+    ) -> Callable[[], Info]:
         """Return a function that calls `step_into` with these arrays, which are checked once.
 
         Use it in loops that fill the same arrays repeatedly: a call takes less time than `step`.
@@ -398,22 +399,22 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         """
         arrays = (observations, rewards, terminated, truncated, final_observations)
         lanes = None if env_ids is None else lane_indices(env_ids, self.num_envs, "env_ids")
-        bound_step: Callable[[], dict[str, Any]] = self._batch.bind_step(actions, *arrays, lanes)
+        bound_step: Callable[[], Info] = self._batch.bind_step(actions, *arrays, lanes)
         if not self._keeps_frames and self.render_mode is None:
             return bound_step
         names = ("observations", "rewards", "terminated", "truncated", "final_observations")
-        named_arrays = dict(zip(names, arrays, strict=True))
+        named_arrays: dict[str, Any] = dict(zip(names, arrays, strict=True))
         return partial(self.step_into, actions, **named_arrays, env_ids=lanes)
 
     def rollout(
         self,
         actions: np.ndarray,
         *,
-        observations: Observations | None = None,
+        observations: ObsType | None = None,
         rewards: Floats | None = None,
         terminated: Bools | None = None,
         truncated: Bools | None = None,
-        final_observations: Observations | bool | None = None,
+        final_observations: ObsType | bool | None = None,
         infos: bool = True,
     ) -> Rollout:
         """Step every lane with T batches of actions; the GIL is released for the whole call.
@@ -467,9 +468,10 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             self._show()
         return Rollout(*arrays, reported_infos)
 
-    def _empty_observations(self, shape: tuple[int, ...]) -> Any:
+    def _empty_observations(self, shape: tuple[int, ...]) -> ObsType:
         """Return new arrays [*shape, ...] for observations."""
-        return self._batch.empty_observations(shape)
+        arrays: ObsType = self._batch.empty_observations(shape)
+        return arrays
 
     # --- random streams ------------------------------------------------------------------------
 
@@ -484,7 +486,9 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
 
     # --- attributes and state ------------------------------------------------------------------
 
-    def _call_lanes(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def _call_lanes(
+        self, name: str, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> list[object]:
         if name == "set_state":
             raise error.InvalidArgument(
                 "name: call set_state() of the vector environment, not of its lanes"
@@ -507,7 +511,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         states = read_states(self._batch, np.arange(self.num_envs))
         return list(map(self.env_class.shown_state, states))
 
-    def lane_envs(self) -> Iterator[NativeEnv[Any]]:
+    def lane_envs(self) -> Iterator[NativeEnv]:
         """Iterate over the lanes as environments for reading, which share the batch's memory."""
         seeds = self.np_random_seed
         elapsed = self._batch.view_lifecycle()[1]  # 0 for lanes that have just been reset
@@ -517,7 +521,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
                 env._remember_action(self._last_actions[lane])
             yield env
 
-    def set_attr(self, name: str, values: Any) -> None:
+    def set_attr(self, name: str, values: object) -> None:
         """Set a physics parameter, `state` or `np_random` of the lanes.
 
         Args:
@@ -573,7 +577,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
                 f"{sorted(env_class.parameters)}, 'state' and 'np_random'"
             )
 
-    def _set_streams(self, generators: list[Any]) -> None:
+    def _set_streams(self, generators: list[object]) -> None:
         """Set every lane's random stream to the state of a generator, which is copied."""
         states = [stream_state(generator) for generator in generators]
         for generator, state in zip(self.np_random, states, strict=True):
@@ -600,7 +604,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         self._seeds.ensure()
         return save_lanes(self._batch, self._model, self.spec, lanes)
 
-    def _load_lanes(self, states: Any, lanes: Lanes) -> None:
+    def _load_lanes(self, states: object, lanes: Lanes) -> None:
         checked = checked_lanes(self._batch, self._model, self.spec, states, lanes)
         self._write_lanes(checked, lanes)
         self._seeds.forget(lanes)
@@ -615,7 +619,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         """Write saved lanes, which have been checked, into the batch."""
         write_lanes(self._batch, saved, lanes)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the settings and the lanes as an array, so that copies continue bit for bit."""
         state = {k: v for k, v in self.__dict__.items() if k not in self._not_pickled}
         state["_saved"] = self._save_lanes(np.arange(self.num_envs)), self._seeds.seeds
@@ -658,7 +662,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
         self._keeps_frames = keep and self.autoreset_mode is AutoresetMode.SAME_STEP
         self._batch.set_before_reset(self._final_frames if self._keeps_frames else None)
 
-    def _final_frames(self, ended: Bools, lanes: Lanes | None) -> dict[str, Any]:
+    def _final_frames(self, ended: Bools, lanes: Lanes | None) -> Info:
         """Return entries for the final infos with the frames of lanes before they are reset."""
         rows = np.flatnonzero(ended)
         row_of = dict(zip((rows if lanes is None else lanes[rows]).tolist(), rows, strict=True))
@@ -721,7 +725,7 @@ class NativeVectorEnv(VectorEngine[Observations, np.ndarray]):
             self._window = Renderer(draw_frame, (width, height), fps, "human", title)
         self._window.render(frame)
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Stop the threads and close the window."""
         self._batch.close()
         if self._window is not None:

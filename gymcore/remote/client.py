@@ -124,7 +124,7 @@ class Client:
             self.close()  # the server may have begun a session
             raise
 
-    def _begin(self, greeting: Any, kind: str) -> None:
+    def _begin(self, greeting: object, kind: str) -> None:
         """Check and store the server's description of itself."""
         match greeting:
             case (dict(hello), int(max_bytes)) if max_bytes > 0:
@@ -324,7 +324,7 @@ class Client:
         except OSError as problem:
             self._handle_loss(problem)
 
-    def _result(self, status: str, value: Any) -> Any:
+    def _result(self, status: str, value: object) -> object:
         match status, value:
             case "ok", _:
                 return value

@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from gymcore.base.arguments import count, positive, time_limit
 from gymcore.base.no_copies import NoCopies
@@ -53,7 +53,7 @@ class Hosted(Protocol):
         """Return the properties that never change: spaces, specifications, numbers."""
         ...
 
-    def respond(self, verb: str, arguments: Sequence[Any]) -> object:
+    def respond(self, verb: str, arguments: Sequence[object]) -> object:
         """Return the reply to a request. The server sends an exception to the client."""
         ...
 

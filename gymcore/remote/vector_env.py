@@ -11,7 +11,7 @@ import numpy as np
 
 from gymcore import error
 from gymcore.base.no_copies import NoCopies
-from gymcore.core import Info, Options
+from gymcore.core import ActType, Info, ObsType, Options, RenderFrame
 from gymcore.remote.client import Client
 from gymcore.remote.space_messages import (
     is_array,
@@ -87,7 +87,7 @@ class HostedVectorEnv:
         }
         encode(self._hello)  # raises if something cannot be sent
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> dict[str, object]:
         """Return the properties that never change."""
         return self._hello
 
@@ -95,7 +95,7 @@ class HostedVectorEnv:
         """Return the number of steps of environments so far."""
         return self._steps
 
-    def respond(self, verb: str, arguments: Sequence[Any]) -> Any:
+    def respond(self, verb: str, arguments: Sequence[Any]) -> object:
         """Return the reply to a request.
 
         Raises:
@@ -122,11 +122,12 @@ class HostedVectorEnv:
                     f"name: expected one of {self._attributes}, which this server allows, "
                     f"got {name!r}"
                 )
-            return self.envs.get_attr(name)  # type: ignore[attr-defined]
+            envs: Any = self.envs
+            return envs.get_attr(name)
         raise error.InvalidArgument(f"verb: expected one of {', '.join(VERBS)}, got {verb!r}")
 
 
-class RemoteVectorEnv(NoCopies, VectorEngine[Any, Any]):
+class RemoteVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     """Vector environment that a server hosts; one message steps all of its environments.
 
     Results are identical, bit for bit, to the results of the server's vector environment.
@@ -236,7 +237,7 @@ class RemoteVectorEnv(NoCopies, VectorEngine[Any, Any]):
 
     def _reset_lanes(
         self, seed: int | list[int | None] | None, options: Options, mask: Mask | None
-    ) -> tuple[Any, Info]:
+    ) -> tuple[ObsType, Info]:
         """Begin new episodes; options are numbers, strings and arrays."""
         if mask is not None:
             options = {**(options or {}), "reset_mask": mask}
@@ -252,14 +253,16 @@ class RemoteVectorEnv(NoCopies, VectorEngine[Any, Any]):
     def _check_steppable(self, lanes: Lanes | None) -> None:
         """Do nothing: the server checks which lanes may be stepped."""
 
-    def _checked_actions(self, actions: Any, count: int) -> Any:
+    def _checked_actions(self, actions: ActType, count: int) -> Any:
         layout = self._action_layout
         return actions if layout is None else checked_actions(layout, actions, count)
 
-    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
+    def _step_engine(self, actions: object, lanes: Lanes | None) -> StepResult[ObsType]:
         return self._checked_step(self._client.request("step", actions, lanes), lanes)
 
-    def _checked_step(self, results: Any, lanes: Sequence[int] | Lanes | None) -> StepResult:
+    def _checked_step(
+        self, results: Any, lanes: Sequence[int] | Lanes | None
+    ) -> StepResult[ObsType]:
         count = self.num_envs if lanes is None else len(lanes)
         match results:
             case (observations, rewards, terminations, truncations, dict(infos)) if (
@@ -275,7 +278,7 @@ class RemoteVectorEnv(NoCopies, VectorEngine[Any, Any]):
         if method not in ("send", "recv"):  # all lanes can be sent
             super()._check_some_lanes(method)
 
-    def _send_lanes(self, actions: Any, lanes: Lanes) -> None:
+    def _send_lanes(self, actions: object, lanes: Lanes) -> None:
         self._check_call("send")
         is_all = np.array_equal(lanes, np.arange(self.num_envs))
         self._client.send("step", deepcopy(actions), None if is_all else lanes)
@@ -309,10 +312,11 @@ class RemoteVectorEnv(NoCopies, VectorEngine[Any, Any]):
         self._generators()
 
     @one_at_a_time(error)
-    def render(self) -> Any:
+    def render(self) -> tuple[RenderFrame, ...] | None:
         """Render the server's vector environment, and return the result."""
         self._check_call("render")
-        return self._client.request("render")
+        frames: tuple[RenderFrame, ...] | None = self._client.request("render")
+        return frames
 
     @one_at_a_time(error)
     def get_attr(self, name: str) -> tuple[Any, ...]:
@@ -324,6 +328,6 @@ class RemoteVectorEnv(NoCopies, VectorEngine[Any, Any]):
         return values
 
     @one_at_a_time(error)
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """End the session; the server's vector environment stays open."""
         self._client.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,7 +183,7 @@ class DrawnEnv(Env[ObsType, ActType]):
         isopen: Whether `close` has not been called.
     """
 
-    frame_size: ClassVar[tuple[int, int]] = (600, 400)
+    frame_size: tuple[int, int] = (600, 400)
     isopen: bool = True
     _renderer: Renderer | None = None
 
@@ -208,7 +208,7 @@ class DrawnEnv(Env[ObsType, ActType]):
 
     def _render_with(
         self, draw: Callable[..., None], mode: str, *args: object, **values: object
-    ) -> Any:
+    ) -> NDArray[np.uint8] | None:
         """Render with the first given drawing function; it must not keep the environment alive."""
         if self._renderer is None:
             fps = self.metadata["render_fps"]

@@ -31,7 +31,7 @@ def capped_cubic_video_schedule(episode_id: int) -> bool:
         [0, 1, 8, 27, 64, 125, 216, 343, 512, 729, 1000, 2000]
     """
     if episode_id < 1000:
-        return round(episode_id ** (1.0 / 3)) ** 3 == episode_id
+        return bool(round(episode_id ** (1.0 / 3)) ** 3 == episode_id)
     return episode_id % 1000 == 0
 
 

@@ -266,7 +266,7 @@ def _check_equal(expectation: str, values: Sequence[object]) -> None:
 
 
 @singledispatch
-def iterate(space: Space, items: Any) -> Iterator[Any]:
+def iterate(space: Space, items: object) -> Iterator[Any]:
     """Return an iterator over the elements of a batch.
 
     Args:
@@ -432,14 +432,14 @@ def is_array_like(space: Space) -> bool:
     return isinstance(space, ArraySpace)
 
 
-def stack(space: Space, items: Sequence[Any]) -> Any:
+def stack(space: Space, items: Sequence[object]) -> Any:
     """Return a batch of some elements of a space in new arrays, as `concatenate` does."""
     if not items:
         return _empty(space)
     return concatenate(space, items, create_empty_array(space, len(items)))
 
 
-def unstack(batched: Space, batch: Any) -> list[Any] | None:
+def unstack(batched: Space, batch: object) -> list[Any] | None:
     """Return the elements of a batch of any length, or None if it does not have that form."""
     try:
         return list(iterate(batched, batch))
@@ -447,7 +447,7 @@ def unstack(batched: Space, batch: Any) -> list[Any] | None:
         return None
 
 
-def batch_to_jsonable(space: Space, batched: Space, batch: Any) -> Any:
+def batch_to_jsonable(space: Space, batched: Space, batch: object) -> Any:
     """Convert a batch to a form that `json` can write.
 
     A batch of arrays is written as one sample of `batched`, any other as samples of `space`.
@@ -471,7 +471,7 @@ def with_axes(space: Space, batch: Any) -> Any:
     return batch if len(batch) else _empty(space)
 
 
-def _empty(space: Space) -> Any:
+def _empty(space: Space) -> object:
     """Return a batch without elements."""
     if isinstance(space, (Tuple, Dict)):
         return space._pack(map(_empty, space._parts()))

@@ -20,7 +20,7 @@ class Composite(Space[T_co]):
         spaces: The subspaces, in a tuple or a dict.
     """
 
-    spaces: tuple[Space, ...] | dict[Any, Space]
+    spaces: tuple[Space, ...] | dict[str, Space]
 
     def _parts(self) -> Collection[Space]:
         """Return the subspaces, in the order of the space."""
@@ -32,7 +32,7 @@ class Composite(Space[T_co]):
         spaces = self.spaces
         return spaces.items() if isinstance(spaces, dict) else enumerate(spaces)
 
-    def _pack(self, parts: Iterable[Any]) -> Any:
+    def _pack(self, parts: Iterable[object]) -> Any:
         """Return a dict or tuple, like an element, of one value per subspace."""
         spaces = self.spaces
         # Without `strict`, which takes as long as the rest of this function.
@@ -64,12 +64,15 @@ class Composite(Space[T_co]):
             InvalidArgument: If both are given.
         """
         if mask is None and probability is None:
-            return self._pack([space.sample() for space in self._parts()])
-        name, option = given_option(mask, probability)
-        self._check_option(name, option)
-        return self._pack([space.sample(**{name: option[key]}) for key, space in self._items()])
+            parts = [space.sample() for space in self._parts()]
+        else:
+            name, option = given_option(mask, probability)
+            self._check_option(name, option)
+            parts = [space.sample(**{name: option[key]}) for key, space in self._items()]
+        element: T_co = self._pack(parts)
+        return element
 
-    def _check_option(self, name: str, option: Any) -> None:
+    def _check_option(self, name: str, option: object) -> None:
         """Raise if a mask, or probabilities, do not have one entry per subspace."""
         raise NotImplementedError
 

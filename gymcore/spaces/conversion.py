@@ -17,10 +17,10 @@ __all__ = ["convert_space"]
 
 AnySpace = Space
 # A class of the other package; its arguments depend on the version.
-_Make = Callable[..., Any]
+_Make = Callable[..., AnySpace]
 
 
-def convert_space(space: Any, package: ModuleType = spaces) -> Any:
+def convert_space(space: object, package: ModuleType = spaces) -> Any:
     """Return the equivalent space of another package, with the same elements and samples.
 
     A space is recognized by the name of its class, or of a base class, and its attributes. For a
@@ -80,7 +80,7 @@ def _restored(custom: type, base: type, state: dict[str, object]) -> AnySpace:
     return space
 
 
-def _box(space: Any, make: _Make, package: ModuleType) -> AnySpace:
+def _box(space: spaces.Box, make: _Make, package: ModuleType) -> AnySpace:
     new = make(space.low, space.high, space.shape, space.dtype)
     for side in ("bounded_below", "bounded_above"):  # integer bounds do not show these
         if hasattr(space, side):
@@ -88,44 +88,45 @@ def _box(space: Any, make: _Make, package: ModuleType) -> AnySpace:
     return new
 
 
-def _discrete(space: Any, make: _Make, package: ModuleType) -> AnySpace:
+def _discrete(space: spaces.Discrete, make: _Make, package: ModuleType) -> AnySpace:
     dtype = getattr(space, "dtype", np.dtype(np.int64))
     # Before version 1.2, Gymnasium has 64-bit integers only.
     options = {} if dtype == np.int64 else {"dtype": dtype}
     return make(int(space.n), start=int(getattr(space, "start", 0)), **options)
 
 
-def _multi_discrete(space: Any, make: _Make, package: ModuleType) -> AnySpace:
+def _multi_discrete(space: spaces.MultiDiscrete, make: _Make, package: ModuleType) -> AnySpace:
     start = getattr(space, "start", None)
     options = {"start": start} if np.any(start) else {}
     return make(space.nvec, space.dtype, **options)
 
 
-def _text(space: Any, make: _Make, package: ModuleType) -> AnySpace:
+def _text(space: spaces.Text, make: _Make, package: ModuleType) -> AnySpace:
     characters = getattr(space, "character_list", space.character_set)
     return make(space.max_length, min_length=space.min_length, charset="".join(characters))
 
 
-def _tuple(space: Any, make: _Make, package: ModuleType) -> AnySpace:
+def _tuple(space: spaces.Tuple | spaces.OneOf, make: _Make, package: ModuleType) -> AnySpace:
     return make([convert_space(part, package) for part in space.spaces])
 
 
-def _dict(space: Any, make: _Make, package: ModuleType) -> AnySpace:
+def _dict(space: spaces.Dict, make: _Make, package: ModuleType) -> AnySpace:
     parts = {key: convert_space(part, package) for key, part in space.spaces.items()}
     new = make(parts)
-    new.spaces = type(new.spaces)(parts)  # keeps the order
+    attributes = vars(new)
+    attributes["spaces"] = type(attributes["spaces"])(parts)  # keeps the order
     if hasattr(space, "sort_keys"):
-        new.sort_keys = space.sort_keys
+        attributes["sort_keys"] = space.sort_keys
     return new
 
 
-def _sequence(space: Any, make: _Make, package: ModuleType) -> AnySpace:
+def _sequence(space: spaces.Sequence, make: _Make, package: ModuleType) -> AnySpace:
     return make(
         convert_space(space.feature_space, package), stack=bool(getattr(space, "stack", False))
     )
 
 
-def _graph(space: Any, make: _Make, package: ModuleType) -> AnySpace:
+def _graph(space: spaces.Graph, make: _Make, package: ModuleType) -> AnySpace:
     edges = space.edge_space
     return make(
         convert_space(space.node_space, package),
@@ -133,7 +134,7 @@ def _graph(space: Any, make: _Make, package: ModuleType) -> AnySpace:
     )
 
 
-_BUILDERS: dict[str, Callable[[Any, _Make, ModuleType], AnySpace]] = {
+_BUILDERS: dict[str, Callable[..., AnySpace]] = {
     "Box": _box,
     "Discrete": _discrete,
     "MultiDiscrete": _multi_discrete,

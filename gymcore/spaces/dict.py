@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections.abc
 from collections import OrderedDict
 from collections.abc import Iterator, KeysView
-from typing import Any
 
 from gymcore import error
 from gymcore.base import program
@@ -15,7 +14,7 @@ from gymcore.spaces.space import SeedLike, Space, T_co, check_seeds, is_plain
 __all__ = ["Dict"]
 
 
-def _ordered(spaces: object, sort_keys: bool) -> dict[Any, Space]:
+def _ordered(spaces: object, sort_keys: bool) -> dict[str, Space]:
     """Return the subspaces as a dict in the order of the space; raise if they are invalid."""
     if isinstance(spaces, collections.abc.Mapping) and not isinstance(spaces, OrderedDict):
         if sort_keys:
@@ -34,7 +33,7 @@ def _ordered(spaces: object, sort_keys: bool) -> dict[Any, Space]:
     )
 
 
-class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
+class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Space]):
     """Dictionaries that contain, for each key, an element of that key's subspace.
 
     The space is itself a mapping from keys to subspaces. `in` checks whether a dictionary belongs
@@ -55,7 +54,7 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
         True
     """
 
-    spaces: dict[Any, Space]
+    spaces: dict[str, Space]
 
     def __init__(
         self,
@@ -95,7 +94,7 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
                 )
         super().__init__(None, None, seed)
 
-    def seed(self, seed: object = None) -> dict[str, Any]:
+    def seed(self, seed: object = None) -> dict[str, object]:
         """Restart the random streams of the subspaces, and return their seeds; see `Space.seed`.
 
         Args:
@@ -107,7 +106,7 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
             >>> Dict(a=Discrete(2), b=Discrete(3)).seed(3)
             {'a': 1742692731, 'b': 183930185}
         """
-        seeds: dict[Any, object]
+        seeds: dict[str, object]
         if seed is None:
             seeds = dict.fromkeys(self.spaces)
         elif isinstance(seed, dict):
@@ -152,7 +151,7 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
             return False
         return all(x[key] in space for key, space in self.spaces.items())
 
-    def keys(self) -> KeysView[Any]:
+    def keys(self) -> KeysView[str]:
         """Return the keys of the space in order."""
         return KeysView(self.spaces)
 
@@ -169,7 +168,7 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Any]):
             )
         self.spaces[key] = value
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[str]:
         """Iterate over the keys in the order of the space."""
         return iter(self.spaces)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import index
 from typing import Any, SupportsIndex
 
@@ -42,8 +42,8 @@ class Discrete(ArraySpace[IntegerT_co]):
     """
 
     dtype: DType
-    n: Any
-    start: Any
+    n: np.integer
+    start: np.integer
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Discrete(ArraySpace[IntegerT_co]):
         self._find_limits()
         super().__init__((), self.dtype, seed)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute; changing `n` or `start` also updates the limits used by `contains`."""
         super().__setattr__(name, value)
         if name in ("n", "start"):
@@ -131,12 +131,14 @@ class Discrete(ArraySpace[IntegerT_co]):
             >>> int(Discrete(4, seed=1).sample(probability=np.array([0.0, 0.0, 1.0, 0.0])))
             2
         """
+        new: Callable[[int], IntegerT_co] = self.dtype.type
         if mask is not None:
             reject_both(mask, probability)
-            return self.dtype.type(self._range[0] + self._draw_allowed(mask))
+            return new(self._range[0] + self._draw_allowed(mask))
         if probability is not None:
-            return self.dtype.type(self._range[0] + self._draw_weighted(probability))
-        return self.np_random.integers(*self._range, dtype=self.dtype.type)
+            return new(self._range[0] + self._draw_weighted(probability))
+        number: IntegerT_co = self.np_random.integers(*self._range, dtype=self.dtype.type)
+        return number
 
     def _draw_allowed(self, mask: npt.NDArray[np.int8]) -> int:
         """Draw the offset from `start` of an element allowed by the mask."""

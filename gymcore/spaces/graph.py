@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import index
 from typing import Any, NamedTuple, SupportsIndex
 
@@ -42,8 +42,8 @@ class GraphInstance(NamedTuple):
         (3, 2)
     """
 
-    nodes: Any
-    edges: Any
+    nodes: object
+    edges: object
     edge_links: Array | None
 
 
@@ -89,7 +89,7 @@ class Graph(Space[GraphInstance]):
         """Always False, because the size varies."""
         return False
 
-    def seed(self, seed: object = None) -> tuple[Any, ...]:
+    def seed(self, seed: object = None) -> tuple[object, ...]:
         """Restart the random streams, and return their seeds; see `Space.seed`.
 
         Args:
@@ -225,7 +225,7 @@ class Graph(Space[GraphInstance]):
             and all(edge in self.edge_space for edge in edges)
         )
 
-    def to_jsonable(self, sample_n: Iterable[GraphInstance]) -> list[dict[str, Any]]:
+    def to_jsonable(self, sample_n: Iterable[GraphInstance]) -> list[dict[str, object]]:
         """Convert graphs to dicts of lists; see `Space.to_jsonable`."""
         result = []
         for sample in sample_n:
@@ -245,7 +245,7 @@ class Graph(Space[GraphInstance]):
             result.append(entry)
         return result
 
-    def from_jsonable(self, sample_n: Iterable[dict[str, Any]]) -> list[GraphInstance]:
+    def from_jsonable(self, sample_n: Iterable[Mapping[str, object]]) -> list[GraphInstance]:
         """Convert the result of `to_jsonable` back to graphs; see `Space.from_jsonable`."""
         result = []
         for entry in sample_n:

@@ -48,7 +48,7 @@ class ObjectBatch:
         self._out: object = None
         self._size = -1
 
-    def __call__(self, items: list[Any]) -> Any:
+    def __call__(self, items: list[object]) -> Any:
         """Return a batch of the elements, as made by the space's `concatenate`."""
         if len(items) != self._size:
             self._out = create_empty_array(self.space, len(items))
@@ -136,7 +136,7 @@ def _iterated(layout: Layout, batch_space: Any) -> bool:
     return len(parts) == len(layout[-1]) and all(map(_iterated, layout[-1], parts))
 
 
-def split_batch(layout: Layout, batch: Any, n: int) -> list[Any]:
+def split_batch(layout: Layout, batch: object, n: int) -> list[Any]:
     """Return the `n` elements of a batch: an array, an iterable, or a tuple or dict of these.
 
     Rows of arrays are views of a copy, numbers are NumPy scalars.

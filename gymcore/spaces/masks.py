@@ -68,7 +68,7 @@ def normalized(probability: Floats) -> npt.NDArray[np.float64]:
     return exact if abs(total - 1.0) <= _CHOICE_TOLERANCE else exact / total
 
 
-def check_dtype(mask: npt.NDArray[Any], dtype: type[np.generic], expected: str) -> None:
+def check_dtype(mask: np.ndarray, dtype: type[np.generic], expected: str) -> None:
     """Raise an error with the text `expected` unless a mask has this dtype.
 
     Probabilities, for which it is float64, may have any floating dtype.
@@ -79,7 +79,8 @@ def check_dtype(mask: npt.NDArray[Any], dtype: type[np.generic], expected: str) 
 
 def pick(rng: np.random.Generator, values: npt.NDArray[np.integer]) -> np.integer:
     """Draw one of `values`: equivalent to `rng.choice(values)`, four times as fast."""
-    return values[rng.integers(len(values))]
+    value: np.integer = values[rng.integers(len(values))]
+    return value
 
 
 def check_array(mask: object, name: str, dtype: type[np.generic], shape: tuple[int, ...]) -> None:

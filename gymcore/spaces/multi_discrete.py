@@ -162,7 +162,8 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
         large = self.nvec > MAX_EXACT
         if large.any():
             offsets[large] = self.np_random.integers(self.nvec[large], dtype=self.dtype.type)
-        return offsets.astype(self.dtype, copy=False) + self.start
+        numbers: npt.NDArray[IntegerT_co] = offsets.astype(self.dtype, copy=False) + self.start
+        return numbers
 
     def _draw_allowed(self, mask: NestedArrays, start: Array) -> object:
         """Draw one allowed value for each array in the nested tuples."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def _is_columnar(space: Space) -> bool:
     return isinstance(space, Dict)
 
 
-class OneOf(Composite[tuple[Any, T_co]]):
+class OneOf(Composite[tuple[np.int64, T_co]]):
     """Pairs `(i, x)` where `x` is an element of the i-th subspace.
 
     Examples:
@@ -70,7 +71,7 @@ class OneOf(Composite[tuple[Any, T_co]]):
             raise error.InvalidArgument("Empty `OneOf` spaces are not supported.")
         super().__init__(None, None, seed)
 
-    def seed(self, seed: object = None) -> tuple[Any, ...]:
+    def seed(self, seed: object = None) -> tuple[object, ...]:
         """Restart the random streams, and return their seeds; see `Space.seed`.
 
         Args:
@@ -139,18 +140,18 @@ class OneOf(Composite[tuple[Any, T_co]]):
             and value in self.spaces[chosen]
         )
 
-    def to_jsonable(self, sample_n: Iterable[tuple[Any, Any]]) -> list[object]:
+    def to_jsonable(self, sample_n: Iterable[tuple[SupportsIndex, object]]) -> list[object]:
         """Convert pairs to lists; see `Space.to_jsonable`."""
         result: list[object] = []
         for chosen, value in sample_n:
             space = self.spaces[chosen]
             batch = space.to_jsonable([value])
-            result.append([int(chosen), batch if _is_columnar(space) else batch[0]])
+            result.append([operator.index(chosen), batch if _is_columnar(space) else batch[0]])
         return result
 
-    def from_jsonable(self, sample_n: list[Any]) -> list[tuple[Any, ...]]:
+    def from_jsonable(self, sample_n: list[Any]) -> list[tuple[np.int64, T_co]]:
         """Convert the result of `to_jsonable` back to pairs; see `Space.from_jsonable`."""
-        result = []
+        result: list[tuple[np.int64, T_co]] = []
         for chosen, value in sample_n:
             space = self.spaces[chosen]
             batch = value if _is_columnar(space) else [value]
@@ -167,7 +168,7 @@ class OneOf(Composite[tuple[Any, T_co]]):
 
 
 @create_empty_array.register(OneOf)
-def _create_empty_one_ofs(space: OneOf, n: int = 1, fn: Allocate = np.zeros) -> tuple[Any, ...]:
+def _create_empty_one_ofs(space: OneOf, n: int = 1, fn: Allocate = np.zeros) -> tuple[object, ...]:
     return tuple(() for _ in range(n))
 
 

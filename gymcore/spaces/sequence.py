@@ -72,7 +72,7 @@ class Sequence(Space):
         """Always False, because the length varies."""
         return False
 
-    def seed(self, seed: object = None) -> tuple[Any, Any]:
+    def seed(self, seed: object = None) -> tuple[object, object]:
         """Restart the random streams, and return their seeds; see `Space.seed`.
 
         Args:
@@ -193,14 +193,13 @@ class Sequence(Space):
         Returns:
             True if `x` has this form and every entry belongs to the feature space.
         """
-        items: Any = x
         if self.stack:
-            items = unstack(self.stacked_feature_space, x)
-            if items is None:
+            x = unstack(self.stacked_feature_space, x)
+            if x is None:
                 return False
         elif not isinstance(x, tuple):
             return False
-        return all(item in self.feature_space for item in items)
+        return all(item in self.feature_space for item in x)
 
     def to_jsonable(self, sample_n: Iterable[Any]) -> Any:
         """Convert sequences to a form that `json` can write; see `Space.to_jsonable`."""
@@ -239,7 +238,7 @@ class Sequence(Space):
 @create_empty_array.register(Sequence)
 def _create_empty_sequences(
     space: Sequence, n: int = 1, fn: Allocate = np.zeros
-) -> tuple[Any, ...]:
+) -> tuple[object, ...]:
     if space.stack:
         return tuple(create_empty_array(space.feature_space, 1, fn) for _ in range(n))
     return tuple(() for _ in range(n))

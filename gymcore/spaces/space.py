@@ -19,7 +19,7 @@ __all__ = ["Array", "DType", "Space"]
 
 Array: TypeAlias = np.ndarray
 DType: TypeAlias = "np.dtype"
-PickledState: TypeAlias = Iterable[tuple[str, Any]] | Mapping[str, Any]
+PickledState: TypeAlias = Iterable[tuple[str, object]] | Mapping[str, object]
 
 # An integer, a collection of seeds of subspaces, or a generator to draw from.
 SeedLike: TypeAlias = (
@@ -169,7 +169,8 @@ class Space(Generic[T_co]):
     def _draw_subseeds(self, seed: SupportsIndex, count: int) -> list[int]:
         """Seed the space itself, and draw one seed for each of `count` subspaces."""
         self._np_random = seeding.np_random(seed)[0]
-        return self._np_random.integers(np.iinfo(np.int32).max, size=count).tolist()
+        seeds: list[int] = self._np_random.integers(np.iinfo(np.int32).max, size=count).tolist()
+        return seeds
 
     def _split_seed(
         self, seed: object, count: int, wrong_type: str, wrong_length: str, with_own: bool = False
@@ -231,7 +232,7 @@ class Space(Generic[T_co]):
         """
         return list(sample_n)
 
-    def from_jsonable(self, sample_n: Any) -> list[Any]:
+    def from_jsonable(self, sample_n: list[Any]) -> list[Any]:
         """Convert the result of `to_jsonable` back to elements.
 
         Args:
@@ -242,7 +243,7 @@ class Space(Generic[T_co]):
         """
         return sample_n
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the attributes for `copy` and `pickle`, including the generator."""
         _ = self._np_random  # create it now, so that a shallow copy shares it
         return self.__dict__.copy()
@@ -289,9 +290,9 @@ def check_seeds(seeds: Iterable[Any]) -> None:
             seeding.checked_seed(seed)
 
 
-def is_plain(seed: object) -> TypeGuard[SupportsIndex]:
+def is_plain(seed: Any) -> TypeGuard[SupportsIndex]:
     """Return whether a seed is a single integer rather than a collection of seeds."""
-    return hasattr(seed, "__index__") and np.ndim(seed) == 0  # type: ignore[arg-type]
+    return hasattr(seed, "__index__") and np.ndim(seed) == 0
 
 
 @functools.cache

@@ -38,7 +38,7 @@ def space_of_numbers(space: Space) -> Space:
     return MultiDiscrete(np.full(space.max_length, padding + 1), dtype)
 
 
-def numbers_of_texts(space: Space, value: Any) -> Any:
+def numbers_of_texts(space: Space, value: object) -> Any:
     """Return an element of a space, or a batch, with numbers in the place of texts.
 
     Args:

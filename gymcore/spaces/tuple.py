@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections.abc
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from gymcore.spaces.space import SeedLike, Space, T_co
 __all__ = ["Tuple"]
 
 
-class Tuple(Composite[tuple[T_co, ...]], collections.abc.Sequence[Any]):
+class Tuple(Composite[tuple[T_co, ...]], collections.abc.Sequence[Space]):
     """Tuples whose i-th entry is an element of the i-th subspace.
 
     The space is itself a sequence of its subspaces, with indexing, iteration and `len`.
@@ -45,7 +44,7 @@ class Tuple(Composite[tuple[T_co, ...]], collections.abc.Sequence[Any]):
         self.spaces = checked_spaces(spaces)
         super().__init__(None, None, seed)
 
-    def seed(self, seed: object = None) -> tuple[Any, ...]:
+    def seed(self, seed: object = None) -> tuple[object, ...]:
         """Restart the random streams of the subspaces, and return their seeds; see `Space.seed`.
 
         Args:

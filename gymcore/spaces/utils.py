@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Sequence as SequenceABC
 from functools import singledispatch
 from typing import Any, TypeAlias, cast
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.spaces.batching import batch_space, stack, unstack, with_parts
 from gymcore.spaces.box import Box
+from gymcore.spaces.composite import Composite
 from gymcore.spaces.dict import Dict
 from gymcore.spaces.discrete import Discrete
 from gymcore.spaces.graph import Graph, GraphInstance
@@ -39,7 +40,7 @@ __all__ = [
     "unflatten",
 ]
 
-FlatType: TypeAlias = Array | dict[str, Any] | tuple[Any, ...] | GraphInstance
+FlatType: TypeAlias = Array | dict[str, object] | tuple[object, ...] | GraphInstance
 
 _NOT_AN_ARRAY = (
     "{} cannot be flattened to a numpy array, probably because it contains a `Graph` or "
@@ -200,7 +201,7 @@ def _flat_dtype(space: Space) -> DType:
 
 
 @singledispatch
-def flatten(space: Space, x: Any) -> Any:
+def flatten(space: Space, x: object) -> Any:
     """Flatten an element of a space.
 
     Numbers and arrays become one-dimensional arrays; integers of `Discrete` and `MultiDiscrete`
@@ -274,7 +275,8 @@ def _flatten_composite(space: Tuple | Dict, x: Any) -> FlatType:
     else:
         flat = [flatten(part, value) for part, value in zip(space.spaces, x, strict=True)]
     if not space.is_np_flattenable:
-        return space._pack(flat)
+        parts: FlatType = space._pack(flat)
+        return parts
     if not flat:
         raise error.InvalidArgument(f"{space} has no subspaces to flatten")
     return np.concatenate(flat)
@@ -286,7 +288,7 @@ def _flatten_graph(space: Graph, x: GraphInstance) -> GraphInstance:
 
 
 @flatten.register(Sequence)
-def _flatten_sequence(space: Sequence, x: Any) -> Any:
+def _flatten_sequence(space: Sequence, x: Iterable[object]) -> object:
     if space.stack:
         return _flatten_batch(space.feature_space, x)
     return tuple([flatten(space.feature_space, item) for item in x])
@@ -305,7 +307,7 @@ def _flatten_one_of(space: OneOf, x: tuple[int, object]) -> Array:
 
 
 @singledispatch
-def unflatten(space: Space, x: Any) -> Any:
+def unflatten(space: Space, x: object) -> Any:
     """Convert a flattened element back to the original element.
 
     Args:
@@ -353,7 +355,8 @@ def _unflatten_multi_discrete(space: MultiDiscrete, x: Array) -> Array:
             f"{x} is not a concatenation of one-hot encoded vectors and can not be unflattened "
             f"to space {space}. Not all valid samples in a flattened space can be unflattened."
         )
-    return positions.astype(space.dtype).reshape(space.shape) + space.start
+    numbers: Array = positions.astype(space.dtype).reshape(space.shape) + space.start
+    return numbers
 
 
 @unflatten.register(Text)
@@ -365,7 +368,7 @@ def _unflatten_text(space: Text, x: npt.ArrayLike) -> str:
 
 @unflatten.register(Tuple)
 @unflatten.register(Dict)
-def _unflatten_composite(space: Tuple | Dict, x: object) -> Any:
+def _unflatten_composite(space: Tuple | Dict, x: object) -> object:
     if space.is_np_flattenable:
         if not isinstance(x, np.ndarray):
             raise error.FailedTypeCheck(
@@ -392,7 +395,7 @@ def _unflatten_graph(space: Graph, x: GraphInstance) -> GraphInstance:
 
 
 @unflatten.register(Sequence)
-def _unflatten_sequence(space: Sequence, x: Any) -> Any:
+def _unflatten_sequence(space: Sequence, x: Iterable[object]) -> object:
     if space.stack:
         return _unflatten_batch(space.feature_space, x)
     return tuple([unflatten(space.feature_space, item) for item in x])
@@ -429,7 +432,7 @@ def _split(space: Tuple | Dict, array: Array) -> list[Array]:
 
 
 def _map_graph(
-    function: Callable[[Space, Any], object], space: Graph, x: GraphInstance
+    function: Callable[[Space, object], object], space: Graph, x: GraphInstance
 ) -> GraphInstance:
     """Apply a function to the nodes and to the edges of a graph."""
     edges = None
@@ -438,19 +441,19 @@ def _map_graph(
     return GraphInstance(function(space.node_space, x.nodes), edges, x.edge_links)
 
 
-def _flatten_batch(space: Space, batch: object) -> Any:
+def _flatten_batch(space: Space, batch: object) -> object:
     """Flatten each element of a batch."""
     items = _elements(space, batch)
     return stack(flatten_space(space), [flatten(space, item) for item in items])
 
 
-def _unflatten_batch(space: Space, batch: Any) -> Any:
+def _unflatten_batch(space: Space, batch: object) -> object:
     """Unflatten each element of a batch."""
     items = _elements(flatten_space(space), batch)
     return stack(space, [unflatten(space, item) for item in items])
 
 
-def _elements(space: Space, batch: object) -> list[Any]:
+def _elements(space: Space, batch: object) -> list[object]:
     """Split a batch into its elements; raise if that is impossible."""
     items = unstack(batch_space(space, 1), batch)
     if items is None:
@@ -522,11 +525,11 @@ def _equiv_composed(space_1: Space, space_2: Space) -> bool:
     )
 
 
-def _named_parts(space: Any) -> dict[Any, Space]:
+def _named_parts(space: Space) -> Mapping[Any, Space]:
     """Return the subspaces by name; the names differ for spaces of different forms."""
     if isinstance(space, Sequence):
         return {"stack" if space.stack else "feature": space.feature_space}
     if isinstance(space, Graph):
         edges = {} if space.edge_space is None else {"edge": space.edge_space}
         return {"node": space.node_space, **edges}
-    return dict(space._items())
+    return dict(space._items()) if isinstance(space, Composite) else {}

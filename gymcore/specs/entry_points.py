@@ -35,7 +35,8 @@ def load_env_creator(name: str) -> Callable[..., Any]:
     parts = name.split(":")
     if len(parts) != 2:
         raise InvalidArgument(f"entry point: expected 'module:attribute', got {name!r}")
-    return getattr(importlib.import_module(parts[0]), parts[1])
+    creator: Callable[..., Any] = getattr(importlib.import_module(parts[0]), parts[1])
+    return creator
 
 
 def load_creator(
@@ -55,7 +56,7 @@ def load_creator(
     module = entry_point.partition(":")[0]
     if module.startswith(("gymcore.", f"{program.package}.")) or module in sys.modules:
         try:
-            creator: Any = load_env_creator(entry_point)
+            creator: object = load_env_creator(entry_point)
         except DependencyNotInstalled:
             raise
         except (ImportError, AttributeError):  # there is no such object

@@ -7,13 +7,16 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
 from gymcore.base.record_constructor import snapshot
 from gymcore.error import ArgumentTypeError, Error, InvalidArgument
 from gymcore.specs.ids import check_no_module, parse_env_id
+
+Kwargs: TypeAlias = dict[str, Any]
+"""Arguments of an environment, of a wrapper or of an engine, by name."""
 
 
 class EnvCreator(Protocol):
@@ -69,7 +72,7 @@ _WRAPPER_JSON_TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def _check_types(
-    parsed: dict[str, Any], types: dict[str, type | tuple[type, ...]], prefix: str = ""
+    parsed: dict[str, object], types: dict[str, type | tuple[type, ...]], prefix: str = ""
 ) -> None:
     """Raise `InvalidArgument` if a field of a JSON object has the wrong type."""
     for name, kinds in types.items():
@@ -99,7 +102,7 @@ class WrapperSpec:
 
     name: str
     entry_point: str
-    kwargs: dict[str, Any] | None
+    kwargs: Kwargs | None
 
 
 @dataclass
@@ -139,7 +142,7 @@ class EnvSpec:
     order_enforce: bool = True
     disable_env_checker: bool = False
 
-    kwargs: dict[str, Any] = field(default_factory=dict)
+    kwargs: Kwargs = field(default_factory=dict)
 
     namespace: str | None = field(init=False)
     name: str = field(init=False)
@@ -150,14 +153,14 @@ class EnvSpec:
 
     trusted: bool = field(default=True, kw_only=True, repr=False, compare=False)
 
-    maker: ClassVar[Callable[..., Any]]
+    maker: ClassVar[Callable[..., object]]
     """`gymcore.make`, which a higher layer defines and sets here."""
 
     def __post_init__(self) -> None:
         """Split the id into its parts."""
         self.namespace, self.name, self.version = parse_env_id(self.id)
 
-    def make(self, **kwargs: Any) -> Any:
+    def make(self, **kwargs: object) -> Any:
         """Make the environment; see `gymcore.make`.
 
         Args:
@@ -165,7 +168,7 @@ class EnvSpec:
         """
         return type(self).maker(self, **kwargs)
 
-    def copy(self, **changes: Any) -> EnvSpec:
+    def copy(self, **changes: object) -> EnvSpec:
         """Return a copy, with some fields changed.
 
         Args:

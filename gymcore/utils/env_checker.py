@@ -92,7 +92,7 @@ def check_reset_seed_determinism(env: Env) -> None:
 def _check_seeded_resets(env: Env) -> None:
     compares = env.spec is not None and not env.spec.nondeterministic
 
-    def reset_to(call: str, **kwargs: Any) -> object:
+    def reset_to(call: str, **kwargs: object) -> object:
         observation, _ = _reset_pair(env, **kwargs)
         rules.OBS_IN_SPACE.check(observation, env.observation_space, call=call)
         return observation

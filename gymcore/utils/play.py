@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -99,7 +99,7 @@ class PlayableGame:
         self.tapped_keys: set[int] = set()
         self.running = True
 
-    def _get_relevant_keys(self, keys_to_action: KeyCodes | None = None) -> set[int]:
+    def _get_relevant_keys(self, keys_to_action: Mapping[Any, object] | None = None) -> set[int]:
         """Return every key of every combination."""
         if keys_to_action is None:
             keys_to_action = _environment_keys(self.env)
@@ -202,16 +202,17 @@ def _noop_action(space: Space, noop: object) -> object:
     return noop
 
 
-def _environment_keys(env: Env) -> KeyCodes | None:
+def _environment_keys(env: Env) -> Mapping[Any, object] | None:
     """Return the keys of the environment's own method, or of the tables here, or None."""
     for holder in (env, env.unwrapped):
         if hasattr(holder, "get_keys_to_action"):
-            return holder.get_keys_to_action()
+            actions: Mapping[Any, object] | None = holder.get_keys_to_action()
+            return actions
     keys = default_keys(env)
     return None if keys is None else keys.actions
 
 
-def _key_codes(keys_to_action: dict[Any, Any]) -> KeyCodes:
+def _key_codes(keys_to_action: Mapping[Any, object]) -> KeyCodes:
     """Return the mapping with sorted key codes instead of letters."""
     if not isinstance(keys_to_action, dict):
         raise error.ArgumentTypeError(
@@ -240,7 +241,7 @@ def play(
     fps: int | None = None,
     zoom: float | None = None,
     callback: Callable[..., object] | None = None,
-    keys_to_action: dict[Any, Any] | None = None,
+    keys_to_action: Mapping[Any, object] | None = None,
     seed: int | None = None,
     noop: object = 0,
     wait_on_player: bool = False,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,8 @@ _CODES = {
 }
 _ALTERNATIVES = {"left": "a", "right": "d", "up": "w", "down": "s"}
 
+Combination: TypeAlias = str | int | tuple[str | int, ...]
+"""Keys that are pressed together: letters and pygame's key codes."""
 _Action: TypeAlias = int | list[float] | list[int]
 _Control: TypeAlias = tuple[tuple[str, ...], _Action, str]
 
@@ -199,7 +201,7 @@ def _typed(action: _Action, space: Space) -> object:
     return np.array(action, space.dtype) if isinstance(action, list) else action
 
 
-def _legend_of(actions: Mapping[Any, object], names: list[str] | None) -> list[str]:
+def _legend_of(actions: Mapping[Combination, object], names: list[str] | None) -> list[str]:
     """Return one line for each combination of an environment's own keys."""
     words = {code: name for name, code in _CODES.items()}
     lines = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.base.arguments import positive
 from gymcore.rendering.recorder import Recorder, capped_cubic_video_schedule
+from gymcore.specs.env_spec import Kwargs
 
 __all__ = ["capped_cubic_video_schedule", "save_video"]
 
@@ -26,7 +26,7 @@ def save_video(
     episode_index: int = 0,
     step_starting_index: int = 0,
     save_logger: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> None:
     """Write the frames of one episode to MP4 files.
 
@@ -46,7 +46,7 @@ def save_video(
         name_prefix: Prefix of the file names.
         episode_index: Index of the episode.
         step_starting_index: Step number of the first frame.
-        save_logger: Any string, such as "bar", to print the file names; None to print nothing.
+        save_logger: A string, such as "bar", to print the file names; None to print nothing.
         **kwargs: `fps`, the frames per second; or `durations`, a list of equal durations of
             frames in seconds.
 
@@ -100,7 +100,7 @@ def save_video(
             recorder.finish()
 
 
-def _frames_per_second(kwargs: dict[str, Any]) -> float:
+def _frames_per_second(kwargs: Kwargs) -> float:
     """Return the frame rate for the keyword arguments of `save_video`."""
     fps, durations = kwargs.pop("fps", None), kwargs.pop("durations", None)
     if kwargs:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any, SupportsFloat, TypeAlias
 
 import numpy as np
-from typing_extensions import TypeVar
 
 from gymcore import error
-from gymcore.core import Info
+from gymcore.core import Info, ObsType
 
 __all__ = [
     "DoneStepType",
@@ -22,7 +21,6 @@ __all__ = [
     "step_api_compatibility",
 ]
 
-ObsType = TypeVar("ObsType", default=Any)
 
 DoneStepType = tuple[
     ObsType | np.ndarray, SupportsFloat | np.ndarray, bool | np.ndarray, Info | list[Info]

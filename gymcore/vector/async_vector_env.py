@@ -6,9 +6,9 @@ import functools
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gymcore import error, logger
 from gymcore.base.arguments import positive, seeds_per_env
 from gymcore.base.cpus import usable_cpus
 from gymcore.base.no_copies import NoCopies
-from gymcore.core import ActType, Info, ObsType, Options, RenderFrame, without_mode
+from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame, without_mode
 from gymcore.error import (
     AlreadyPendingCallError,
     ArgumentTypeError,
@@ -51,9 +51,9 @@ from gymcore.vector.protocols import EnvFn
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.vector_env import AutoresetMode, EnvIds, Seeds, VectorEnv
 from gymcore.vector.workers import worker as worker_process
-from gymcore.vector.workers.custom import CustomWorkers
+from gymcore.vector.workers.custom import CustomWorkers, Request
 from gymcore.vector.workers.default_loop import _async_worker as _async_worker
-from gymcore.vector.workers.failures import failures_raised, worker_timeout
+from gymcore.vector.workers.failures import Failure, failures_raised, worker_timeout
 from gymcore.vector.workers.messages import SLICE_SECONDS
 from gymcore.vector.workers.placement import placements
 from gymcore.vector.workers.pool import Replies, WorkerPool
@@ -65,6 +65,9 @@ from gymcore.vector.workers.shared_memory import (
     store_actions,
 )
 from gymcore_ext.arrays import one_at_a_time
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
 
 __all__ = ["AsyncState", "AsyncVectorEnv", "CustomWorkerVectorEnv"]
 
@@ -280,17 +283,17 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         # The pending request: its number, its workers and, for a reset, the arguments.
         self._request = 0
         self._awaited: Iterable[int] = ()
-        self._resets: dict[int, tuple[Any, ...]] = {}
+        self._resets: dict[int, tuple[object, ...]] = {}
         # Lanes of restarted workers whose restart is not reported yet, and their last observations.
         self._restarted: set[int] = set()
-        self._last_observations: dict[int, Any] = {}
+        self._last_observations: dict[int, object] = {}
         # For `send` and `recv`: sent lanes whose step was lost in a restart, and when the workers
         # were last checked.
         self._abandoned: list[int] = []
         self._checked_at = 0.0
 
     @property
-    def processes(self) -> list[Any]:
+    def processes(self) -> list[BaseProcess]:
         """The `multiprocessing.Process` of each worker."""
         return [] if self._engine is None else self._engine.processes
 
@@ -345,7 +348,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     def _ended_lanes(self) -> Mask:
         return self._ended
 
-    def _post_messages(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
+    def _post_messages(self, call: str, args: dict[int, tuple[object, ...]]) -> None:
         if not self._restarts and (ended := self._pool.ended()):
             raise self._pool.death(ended, "an earlier call")
         self._request = self._pool.post_messages(call, args, _ACCEPT_SECONDS, self._restarts)
@@ -383,7 +386,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     def reset_async(
         self,
         seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
+        options: Options = None,
     ) -> None:
         """Begin a reset; `reset_wait` returns its results.
 
@@ -396,7 +399,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._state = AsyncState.WAITING_RESET
 
     def _begin_reset(
-        self, seeds: list[int | None], env_options: dict[str, Any] | None, mask: Mask | None
+        self, seeds: list[int | None], env_options: Options, mask: Mask | None
     ) -> None:
         """Ask the workers to reset the lanes of a mask; None for all."""
         lanes = self._all_lanes if mask is None else np.flatnonzero(mask).tolist()
@@ -410,7 +413,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._post_calls("reset", self._resets)
 
     @one_at_a_time(error)
-    def reset_wait(self, timeout: float | None = None) -> tuple[ObsType, dict[str, Any]]:
+    def reset_wait(self, timeout: float | None = None) -> tuple[ObsType, Info]:
         """Return the results of `reset_async`; workers may send infos as pickles.
 
         Args:
@@ -424,7 +427,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._check_pending(AsyncState.WAITING_RESET)
         return self._finish_reset(timeout)
 
-    def _finish_reset(self, timeout: float | None) -> tuple[Any, Info]:
+    def _finish_reset(self, timeout: float | None) -> tuple[ObsType, Info]:
         """Wait for the results of a reset."""
         lanes = list(self._resets)
         _, dead_workers = self._collect("reset_wait", timeout)
@@ -449,7 +452,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     # --- step ----------------------------------------------------------------------------------
 
     @one_at_a_time(error)
-    def step(self, actions: ActType, env_ids: EnvIds | None = None) -> StepResult:
+    def step(self, actions: ActType, env_ids: EnvIds | None = None) -> StepResult[ObsType]:
         """Step every environment, or some of them; see `VectorEngine.step`.
 
         Raises:
@@ -478,14 +481,14 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         """
         self._send_step(actions)
 
-    def _send_step(self, actions: Any) -> None:
+    def _send_step(self, actions: ActType) -> None:
         """Begin a step, whose results `_finish_step` returns."""
         self._check_call("step_async")
         self._check_steppable(None)
         self._begin_step(self._checked_actions(actions, self.num_envs))
         self._state = AsyncState.WAITING_STEP
 
-    def _begin_step(self, checked: Any) -> None:
+    def _begin_step(self, checked: object) -> None:
         """Ask the workers to step all lanes."""
         if self._action_layout is None or self._restarted:
             self._post_lanes(self._all_lanes, slice(None), checked)
@@ -494,7 +497,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             self._awaited = range(self.num_workers)
             self._request = self._channel.post(worker_process.STEP)
 
-    def _checked_actions(self, actions: Any, count: int) -> Any:
+    def _checked_actions(self, actions: ActType, count: int) -> Any:
         """Return actions as arrays for shared memory if possible, otherwise as a list."""
         if self._action_layout is None:
             return super()._checked_actions(actions, count)
@@ -511,7 +514,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
 
         Lanes whose worker was restarted are not stepped; they only report the restart.
         """
-        args: dict[int, tuple[Any, ...]] = dict.fromkeys(lanes, ())
+        args: dict[int, tuple[object, ...]] = dict.fromkeys(lanes, ())
         if self._action_layout is None:
             args = {lane: (action,) for lane, action in zip(lanes, actions, strict=True)}
         else:
@@ -521,7 +524,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._post_calls("step_lanes", args)
 
     @one_at_a_time(error)
-    def step_wait(self, timeout: float | None = None) -> StepResult:
+    def step_wait(self, timeout: float | None = None) -> StepResult[ObsType]:
         """Return the results of `step_async`; workers may send infos as pickles.
 
         Args:
@@ -536,7 +539,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._check_pending(AsyncState.WAITING_STEP)
         return self._finish_step(timeout)
 
-    def _finish_step(self, timeout: float | None) -> StepResult:
+    def _finish_step(self, timeout: float | None) -> StepResult[ObsType]:
         """Wait for the results of a step."""
         _, dead_workers = self._collect("step_wait", timeout)
         if dead_workers:
@@ -545,7 +548,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
 
     # --- stepping some lanes -------------------------------------------------------------------
 
-    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
+    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult[ObsType]:
         assert lanes is not None  # `step_async` steps all
         self._post_lanes(lanes.tolist(), lanes, actions)
         _, dead_workers = self._collect("step_wait", None)
@@ -554,7 +557,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._memory.failed[lanes] = False
         return self._lane_results(lanes)
 
-    def _send_lanes(self, actions: Any, lanes: Lanes) -> None:
+    def _send_lanes(self, actions: object, lanes: Lanes) -> None:
         """Begin to step lanes.
 
         A worker always steps the waiting environment that has used the least time so far. Slow
@@ -679,7 +682,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
 
     def _infos(
         self, lanes: Sequence[int], rows: Sequence[int], num_rows: int, is_whole: bool
-    ) -> dict[str, Any]:
+    ) -> Info:
         """Return the merged infos of lanes; subclasses may override the merge of whole batches."""
         is_overridden = is_whole and type(self)._add_info is not VectorEnv._add_info
         add_info = self._add_info if is_overridden else None
@@ -711,12 +714,12 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     # --- calls ---------------------------------------------------------------------------------
 
     @one_at_a_time(error)
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    def call(self, name: str, *args: object, **kwargs: object) -> tuple[Any, ...]:
         """Call a method of every environment, or get an attribute; see `VectorEngine.call`."""
         return self._call_whole(lambda: self.call_async(name, *args, **kwargs), self.call_wait)
 
     @one_at_a_time(error)
-    def call_async(self, name: str, /, *args: Any, **kwargs: Any) -> None:
+    def call_async(self, name: str, /, *args: object, **kwargs: object) -> None:
         """Begin a call; `call_wait` returns its results.
 
         Raises:
@@ -742,13 +745,13 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._check_pending(AsyncState.WAITING_CALL)
         return tuple(self._call_results(timeout))
 
-    def _begin_call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _begin_call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         """Ask the workers to call a method of every lane."""
         self._post_calls("call", dict.fromkeys(self._all_lanes, (name, args, kwargs)))
 
-    def _post_calls(self, call: str, args: dict[int, tuple[Any, ...]]) -> None:
+    def _post_calls(self, call: str, args: Mapping[int, tuple[object, ...]]) -> None:
         """Send a request about single lanes."""
-        messages: dict[int, tuple[Any, ...]] = {}
+        messages: dict[int, tuple[object, ...]] = {}
         for index, (lo, hi) in enumerate(self._pool.bounds):
             chosen = [(lane - lo, *values) for lane, values in args.items() if lo <= lane < hi]
             if chosen:
@@ -765,7 +768,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             raise problem
         return [value for index in sorted(replies) for value in replies[index].get("result", ())]
 
-    def _set_lanes_attr(self, name: str, values: Any) -> None:
+    def _set_lanes_attr(self, name: str, values: object) -> None:
         values = values_per_env(values, self.num_envs)
         self._post_calls("set_attr", {lane: (name, values[lane]) for lane in self._all_lanes})
         self._call_results(None)
@@ -797,7 +800,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         """The seed of each environment's generator."""
         return self.get_attr("np_random_seed")
 
-    def _save_lanes(self, lanes: Lanes) -> list[LaneState]:
+    def _save_lanes(self, lanes: Lanes) -> Sequence[object]:
         chosen = sorted(lanes.tolist())
         self._post_calls("get_state", dict.fromkeys(chosen, ()))
         states = dict(zip(chosen, self._call_results(None), strict=True))
@@ -859,7 +862,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         if failures:
             raise failures_raised(failures)
 
-    def _shut_down(self, timeout: float | None) -> list[Any]:
+    def _shut_down(self, timeout: float | None) -> list[Failure]:
         self.closed = True
         self._state = AsyncState.DEFAULT
         finalize = self.__dict__.pop("_finalize", None)
@@ -927,7 +930,7 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
     def _adopt_spaces_of_samples(self) -> None:
         """Read spaces and metadata from environments that are made here and closed again."""
         different = self.observation_mode == "different"
-        envs: list[Any] = []
+        envs: list[Env] = []
         try:
             for env_fn in self.env_fns if different else self.env_fns[:1]:
                 envs.append(make_adopted(env_fn))
@@ -950,45 +953,45 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
         finally:
             self._state = AsyncState.DEFAULT
 
-    def _merged(self, env_infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        infos: dict[str, Any] = {}
+    def _merged(self, env_infos: Sequence[Info]) -> Info:
+        infos: Info = {}
         for lane, info in enumerate(env_infos):
             if info:
                 infos = self._add_info(infos, info, lane)
         return infos
 
     def _begin_reset(
-        self, seeds: list[int | None], env_options: dict[str, Any] | None, mask: Mask | None
+        self, seeds: list[int | None], env_options: Options, mask: Mask | None
     ) -> None:
-        requests: list[Any] = [("reset", {"seed": s, "options": env_options}) for s in seeds]
+        requests: list[Request] = [("reset", {"seed": s, "options": env_options}) for s in seeds]
         for lane in () if mask is None else np.flatnonzero(~mask):
             requests[lane] = ("reset-noop", None)
         self._workers.post("reset", requests)
 
-    def _finish_reset(self, timeout: float | None) -> tuple[Any, Info]:
+    def _finish_reset(self, timeout: float | None) -> tuple[ObsType, Info]:
         observations, env_infos = self._finish(self._workers.reset_wait, timeout)
         return observations, self._merged(env_infos)
 
     def _begin_step(self, checked: Any) -> None:
         self._workers.post("step", [("step", action) for action in checked])
 
-    def _finish_step(self, timeout: float | None) -> StepResult:
+    def _finish_step(self, timeout: float | None) -> StepResult[ObsType]:
         *arrays, env_infos = self._finish(self._workers.step_wait, timeout)
         return (*arrays, self._merged(env_infos))
 
-    def _begin_call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _begin_call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         self._workers.post(name, [("_call", (name, args, kwargs))] * self.num_envs)
 
     def _call_results(self, timeout: float | None) -> list[Any]:
         return self._finish(functools.partial(self._workers.wait, "call_wait"), timeout)
 
-    def _set_lanes_attr(self, name: str, values: Any) -> None:
+    def _set_lanes_attr(self, name: str, values: object) -> None:
         values = values_per_env(values, self.num_envs)
         self._workers.post("set_attr", [("_setattr", (name, value)) for value in values])
         self._workers.wait("set_attr", None)
 
 
-def _checked_concurrency(max_concurrency: Any) -> int:
+def _checked_concurrency(max_concurrency: object) -> int:
     try:
         count = positive("max_concurrency", max_concurrency)
     except ArgumentTypeError:

@@ -53,7 +53,7 @@ __all__ = [
 
 Lanes: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
-StepResult: TypeAlias = tuple[Any, npt.NDArray[np.float64], Mask, Mask, Info]
+StepResult: TypeAlias = tuple[ObsType, npt.NDArray[np.float64], Mask, Mask, Info]
 
 # Types of floating-point actions that reach the environments unconverted.
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -155,7 +155,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         """
         raise NotImplementedError
 
-    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
+    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult[ObsType]:
         """Step lanes (None for all) with actions that `_checked_actions` has returned."""
         raise NotImplementedError
 
@@ -167,11 +167,13 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         """End the episodes of the lanes of a mask; called only if `ends_episodes` is true."""
         raise NotImplementedError
 
-    def _call_lanes(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_lanes(
+        self, name: str, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> Sequence[Any]:
         """Return the result of a method, or the value of an attribute, for each lane."""
         raise UnsupportedMode(f"call: {self} does not support this method")
 
-    def _set_lanes_attr(self, name: str, values: Any) -> None:
+    def _set_lanes_attr(self, name: str, values: object) -> None:
         """Set an attribute of each lane; `values_per_env` defines the form of `values`."""
         raise UnsupportedMode(f"set_attr: {self} does not support this method")
 
@@ -213,7 +215,9 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
             )
         self._sent = lanes, actions
 
-    def _receive_lanes(self, timeout: float | None) -> tuple[Lanes | list[int], StepResult]:
+    def _receive_lanes(
+        self, timeout: float | None
+    ) -> tuple[Lanes | list[int], StepResult[ObsType]]:
         """Return `batch_size` of the lanes that were sent, and their results."""
         size = self.batch_size
         assert self._sent is not None  # `recv` has checked it
@@ -329,7 +333,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
     # --- stepping ------------------------------------------------------------------------------
 
     @one_at_a_time(error)
-    def step(self, actions: ActType, env_ids: EnvIds | None = None) -> StepResult:
+    def step(self, actions: ActType, env_ids: EnvIds | None = None) -> StepResult[ObsType]:
         """Step every environment, or some of them.
 
         Args:
@@ -364,11 +368,11 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         return self._step_engine(self._checked_actions(actions, self.num_envs), None)
 
     @one_at_a_time(error)
-    def step_lanes(self, actions: Any, env_ids: EnvIds) -> StepResult:
+    def step_lanes(self, actions: ActType, env_ids: EnvIds) -> StepResult[ObsType]:
         """Step some of the environments, like `step` with `env_ids`."""
         return self._step_some("step_lanes", actions, env_ids)
 
-    def _step_some(self, method: str, actions: Any, env_ids: EnvIds) -> StepResult:
+    def _step_some(self, method: str, actions: ActType, env_ids: EnvIds) -> StepResult[ObsType]:
         self._check_some_lanes(method)
         self._check_call("step")
         lanes = lane_indices(env_ids, self.num_envs, "env_ids")
@@ -377,7 +381,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         results[4]["env_id"] = lanes.copy()
         return results
 
-    def _checked_actions(self, actions: Any, count: int) -> Any:
+    def _checked_actions(self, actions: ActType, count: int) -> Any:
         """Return copies of the actions of `count` lanes as a list, for `_step_engine`."""
         layout = self._action_layout
         if layout is not None:
@@ -402,7 +406,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         self._action_layout = action_layout(self.single_action_space, self.action_space)
 
     @one_at_a_time(error)
-    def send(self, actions: Any, env_ids: EnvIds | None = None) -> None:
+    def send(self, actions: ActType, env_ids: EnvIds | None = None) -> None:
         """Request a step of some environments; `recv` returns the results.
 
         Args:
@@ -435,7 +439,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         self._received = lanes[:0]
 
     @one_at_a_time(error)
-    def recv(self, timeout: float | None = None) -> StepResult:
+    def recv(self, timeout: float | None = None) -> StepResult[ObsType]:
         """Return the results of `batch_size` of the environments that were sent.
 
         Engines without workers step the environments now, in the order in which they were sent.
@@ -496,7 +500,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         return tuple(self.lane_generators(range(self.num_envs)) or ())
 
     @one_at_a_time(error)
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    def call(self, name: str, *args: object, **kwargs: object) -> tuple[Any, ...]:
         """Call a method of every environment, or get an attribute.
 
         Args:
@@ -518,7 +522,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         return self.call(name)
 
     @one_at_a_time(error)
-    def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
+    def set_attr(self, name: str, values: object) -> None:
         """Set an attribute of every environment.
 
         Args:
@@ -616,7 +620,7 @@ def shown_lanes(lanes: np.ndarray) -> str:
     return f"[{', '.join(map(str, lanes[:_MAX_NAMED].tolist()))}{ellipsis}]"
 
 
-def checked_timeout(timeout: Any) -> float | None:
+def checked_timeout(timeout: object) -> float | None:
     """Check a timeout (s) and return it as an int or float; None means no limit.
 
     Raises:
@@ -632,7 +636,7 @@ def checked_timeout(timeout: Any) -> float | None:
     return timeout if isinstance(timeout, (int, float)) else float(timeout)
 
 
-def checked_actions(layout: Layout, actions: Any, count: int) -> Any:
+def checked_actions(layout: Layout, actions: object, count: int) -> Any:
     """Return a batch of actions as arrays of the layout's shapes.
 
     A single array is converted by `action_array`; arrays within tuples and dicts get the layout's

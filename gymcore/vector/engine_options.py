@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import eq
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from gymcore.base.nested import named_leaves
 from gymcore.error import ArgumentTypeError, InvalidArgument, SpaceMismatch
@@ -23,12 +23,12 @@ __all__ = [
     "values_per_env",
 ]
 
-Fits: TypeAlias = Callable[[Any, Any], bool]
+Fits: TypeAlias = Callable[[Space, Space], bool]
 
 _MAX_NAMED = 5
 
 
-def checked_functions(env_fns: Iterable[Any]) -> tuple[EnvFn, ...]:
+def checked_functions(env_fns: Iterable[EnvFn]) -> tuple[EnvFn, ...]:
     """Return the functions that make the environments.
 
     Raises:
@@ -52,7 +52,7 @@ def checked_functions(env_fns: Iterable[Any]) -> tuple[EnvFn, ...]:
     return functions
 
 
-def values_per_env(values: Any, num_envs: int) -> Sequence[Any]:
+def values_per_env(values: object, num_envs: int) -> Sequence[object]:
     """Return the values for `set_attr`, one for each environment.
 
     Raises:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gymcore.core import Info, ObsType
 from gymcore.vector.utils.infos import split_rows
 from gymcore.vector.utils.space_utils import concatenate, create_empty_array, iterate
 
@@ -33,7 +34,7 @@ __all__ = [
 _FRAME = "final_frame"
 
 
-def final_batch(infos: dict[str, Any], observations: Any, env: Batched) -> Any | None:
+def final_batch(infos: Info, observations: Any, env: Batched) -> Any:
     """Return the observations of `env.step` with the last observation of each lane that ended.
 
     The other rows are the rows of `observations`, so the batch is an element of the observation
@@ -51,7 +52,7 @@ def final_batch(infos: dict[str, Any], observations: Any, env: Batched) -> Any |
     return concatenate(space, rows, create_empty_array(space, len(rows)))
 
 
-def put_final_batch(infos: dict[str, Any], batch: Any, space: Space) -> None:
+def put_final_batch(infos: Info, batch: object, space: Space) -> None:
     """Replace the last observations in the infos by the ended lanes' rows of a batch.
 
     If the infos have one array and the batch is one array, the result is one array with zeros in
@@ -69,7 +70,7 @@ def put_final_batch(infos: dict[str, Any], batch: Any, space: Space) -> None:
     replace_final_obs(infos, last)
 
 
-def replace_final_obs(infos: dict[str, Any], final_obs: np.ndarray) -> None:
+def replace_final_obs(infos: Info, final_obs: np.ndarray) -> None:
     """Replace the last observations in the infos of a same-step batch, under every name."""
     infos["final_obs"] = final_obs
     if "final_observation" in infos:
@@ -77,10 +78,10 @@ def replace_final_obs(infos: dict[str, Any], final_obs: np.ndarray) -> None:
 
 
 def change_final_observations(
-    infos: dict[str, Any],
-    observations: Any,
+    infos: Info,
+    observations: ObsType,
     env: Batched,
-    change: Callable[[Any], Any],
+    change: Callable[[ObsType], object],
     space: Space,
 ) -> None:
     """Apply a function of batches to the last observations in the infos, if there are any.
@@ -98,7 +99,7 @@ def change_final_observations(
         put_final_batch(infos, change(batch), space)
 
 
-def frame_columns(frames: dict[int, np.ndarray], count: int) -> dict[str, Any]:
+def frame_columns(frames: dict[int, np.ndarray], count: int) -> dict[str, np.ndarray]:
     """Return last frames (dict from row to array) as entries of a `final_info` of `count` rows."""
     first = next(iter(frames.values()))
     column = np.zeros((count, *first.shape), first.dtype)
@@ -109,13 +110,13 @@ def frame_columns(frames: dict[int, np.ndarray], count: int) -> dict[str, Any]:
     return {_FRAME: column, f"_{_FRAME}": mask}
 
 
-def add_final_frames(infos: dict[str, Any], frames: dict[int, Any]) -> None:
+def add_final_frames(infos: Info, frames: dict[int, np.ndarray]) -> None:
     """Add last frames (a dict from row to array) to a copy of `final_info` in `infos`."""
     columns = frame_columns(frames, len(infos["_final_info"]))
     infos["final_info"] = {**infos["final_info"], **columns}
 
 
-def final_frames(infos: dict[str, Any], frames: np.ndarray) -> np.ndarray:
+def final_frames(infos: Info, frames: np.ndarray) -> np.ndarray:
     """Return frames in which each lane that has ended shows the last frame of its episode.
 
     `infos` come from a step after `keep_final_frames`; `frames` are the stacked results of `render`

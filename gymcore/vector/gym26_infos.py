@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.core import ActType, Info, ObsType
 from gymcore.vector.utils.infos import split_rows
 from gymcore.vector.vector_env import EnvIds, VectorStep, VectorWrapper
 from gymcore_ext.lazy_dict import LazyDict, with_lazy_infos
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 
-class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
+class FinalInfos(np.ndarray[tuple[int, ...], np.dtype[np.object_]]):
     """Last infos of ended episodes, in the forms of both Gym 0.26 and Gymnasium.
 
     As an object array `[num_envs]` it holds a dict for each ended episode and None elsewhere.
@@ -40,16 +41,16 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
         ({'score': np.int64(9)}, array([0, 9]), True)
     """
 
-    merged: dict[str, Any] = {}  # noqa: RUF012 (for arrays not made by `from_merged`)
+    merged: Info = {}  # noqa: RUF012 (for arrays not made by `from_merged`)
 
     @classmethod
-    def from_merged(cls, merged: dict[str, Any], mask: npt.NDArray[np.bool_]) -> FinalInfos:
+    def from_merged(cls, merged: Info, mask: npt.NDArray[np.bool_]) -> FinalInfos:
         """Return the infos of the environments in `mask` [num_envs]; `merged` is not copied."""
         infos = split_rows(merged, mask).view(cls)
         infos.merged = merged
         return infos
 
-    def __array_finalize__(self, source: Any) -> None:
+    def __array_finalize__(self, source: object) -> None:
         """Pass the merged dict on to views and copies."""
         if isinstance(source, FinalInfos):
             self.merged = source.merged
@@ -67,7 +68,7 @@ class FinalInfos(np.ndarray[Any, np.dtype[np.object_]]):
         return super().__contains__(key)
 
 
-def _final_infos(merged: dict[str, Any] | None, mask: npt.NDArray[np.bool_]) -> FinalInfos:
+def _final_infos(merged: Info | None, mask: npt.NDArray[np.bool_]) -> FinalInfos:
     """Return the `FinalInfos` of `merged`; without entries if the engine has no final infos."""
     return FinalInfos.from_merged({} if merged is None else merged, mask)
 
@@ -81,7 +82,7 @@ GYM26_MAKERS: dict[str, Maker] = {
 }
 
 
-def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
+def add_gym26_names(infos: Info) -> Info:
     """Return infos of a same-step batch with `final_observation` and Gym 0.26's `final_info`.
 
     The values are made when they are first read. `infos` is not changed. It is returned as it is if
@@ -106,7 +107,7 @@ def add_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
 name_final_infos = partial(with_lazy_infos, "final_obs", "final_observation", GYM26_MAKERS)
 
 
-def remove_gym26_names(infos: dict[str, Any]) -> dict[str, Any]:
+def remove_gym26_names(infos: Info) -> Info:
     """Return infos without the entries of `add_gym26_names`; the same dict if there are none."""
     if "final_observation" not in infos:
         return infos
@@ -128,7 +129,11 @@ class ForwardsAttributes:
             return getattr(self.env, name)
 
 
-class Gym26VectorEnv(ForwardsAttributes, VectorWrapper[Any, Any, Any, Any, np.ndarray]):
+class Gym26VectorEnv(
+    ForwardsAttributes,
+    VectorWrapper[ObsType, ActType, ObsType, ActType, np.ndarray],
+    Generic[ObsType, ActType],
+):
     """A same-step vector environment whose infos also have Gym 0.26's names.
 
     When episodes end, the infos hold their last observations as `final_obs` (in the engine's form)
@@ -143,10 +148,10 @@ class Gym26VectorEnv(ForwardsAttributes, VectorWrapper[Any, Any, Any, Any, np.nd
     has_gym26_infos = True
     _lane_arrays = ()
 
-    def step(self, actions: Any) -> VectorStep[Any, np.ndarray]:
+    def step(self, actions: ActType) -> VectorStep[ObsType, np.ndarray]:
         """Step the environments; see `VectorEnv.step`."""
         return name_final_infos(self.env.step(actions))
 
-    def step_lanes(self, actions: Any, env_ids: EnvIds) -> VectorStep[Any, np.ndarray]:
+    def step_lanes(self, actions: ActType, env_ids: EnvIds) -> VectorStep[ObsType, np.ndarray]:
         """Step some of the environments; see `VectorEnv.step_lanes`."""
         return name_final_infos(self.env.step_lanes(actions, env_ids))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore.base.arguments import split_reset_mask
+from gymcore.core import Options
 
 __all__ = ["AUTORESET_NUMBERS", "AutoresetMode", "LaneEpisodes"]
 
@@ -90,7 +91,7 @@ class LaneEpisodes:
         self._no_lanes.flags.writeable = False
         self.ended: Mask = self._no_lanes
 
-    def reset(self, options: dict[str, Any] | None) -> Mask:
+    def reset(self, options: Options) -> Mask:
         """Record a reset with these options; return the lanes that have begun an episode.
 
         The mask is a new array `[num_envs] bool`: `options["reset_mask"]`, or all True.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isnan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gymcore.core import Env
 from gymcore.env_states import Layers, check_layers, load_layers, save_layers, state_layers
@@ -24,15 +24,15 @@ class LaneState(NamedTuple):
         episode_return: Sum of the episode's rewards.
     """
 
-    env: Any
+    env: object
     layers: Layers
-    observation: Any = None
+    observation: object = None
     ended: bool = False
     elapsed: int = 0
     episode_return: float = 0.0
 
 
-def save_env(env: Env, lane: int) -> tuple[Any, Layers]:
+def save_env(env: Env, lane: int) -> tuple[object, Layers]:
     """Return the first two parts of a `LaneState`; errors name the lane.
 
     Raises:
@@ -43,7 +43,7 @@ def save_env(env: Env, lane: int) -> tuple[Any, Layers]:
     return save_layers(state_layers(env, where), where)
 
 
-def check_state(env: Env, state: Any, lane: int) -> None:
+def check_state(env: Env, state: object, lane: int) -> None:
     """Check that `state` is a `LaneState` of an environment like `env`, with the same wrappers.
 
     The environment's own part is checked by its `check_state`, if it has one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from gymcore.core import Env
+from gymcore.core import Env, Metadata
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ class Batched(Protocol):
     """A vector environment or a wrapper of one; see `VectorEnv` for the attributes."""
 
     num_envs: int
-    metadata: dict[str, Any]
+    metadata: Metadata
     observation_space: Space
     action_space: Space
     single_observation_space: Space

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -189,7 +189,7 @@ class Rollout:
             on_end(t, lane, finals[t, lane])
 
 
-def empty_rows(space: Space, count: int, num_envs: int) -> Any:
+def empty_rows(space: Space, count: int, num_envs: int) -> object:
     """Return arrays [count, num_envs, ...] for elements of a space; texts are objects.
 
     Nested like the elements of the space, which must consist of arrays and texts.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from gymcore.vector.utils.space_utils import create_empty_array
 from gymcore.vector.vector_env import VectorEnv
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.env_loop import EPISODE, TRANSITION, EnvLoop
+
+if TYPE_CHECKING:
+    from gymcore.vector.workers.shared_memory import AddInfo
 
 __all__ = ["SyncVectorEnv"]
 
@@ -129,7 +132,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     def _make_step_buffers(self) -> None:
         """Allocate the buffers of Gymnasium's `step`, for a subclass whose `step` writes them."""
-        self._env_obs: list[Any] = [None] * self.num_envs
+        self._env_obs: list[object] = [None] * self.num_envs
         self._observations = create_empty_array(self.single_observation_space, self.num_envs)
         self._rewards = np.zeros(self.num_envs)
         self._terminations = np.zeros(self.num_envs, np.bool_)
@@ -151,7 +154,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         )
         self._loop.final_frames = self._final_frames
 
-    def _info_merger(self) -> Any:
+    def _info_merger(self) -> AddInfo | None:
         """Return the function that merges infos, or None if it is `VectorEnv._add_info`."""
         if type(self)._add_info is VectorEnv._add_info:
             return None
@@ -185,9 +188,11 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
     def _ended_lanes(self) -> Mask:
         return self._loop.ended_lanes()
 
-    def _step_engine(self, actions: list[Any], lanes: Lanes | None) -> StepResult:
+    def _step_engine(self, actions: list[object], lanes: Lanes | None) -> StepResult[ObsType]:
         try:
-            return self._loop.step(actions, None if lanes is None else lanes.tolist())
+            results: StepResult[ObsType]
+            results = self._loop.step(actions, None if lanes is None else lanes.tolist())
+            return results
         except Exception as problem:
             self._raise_failed_lane(problem)
             raise
@@ -224,7 +229,9 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
                 frames.append(env.render())
         return tuple(frames)
 
-    def _call_lanes(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def _call_lanes(
+        self, name: str, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> list[object]:
         attributes = []
         for lane, env in enumerate(self.envs):
             with _naming_lane(lane, name):
@@ -235,7 +242,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
                 results.append(value(*args, **kwargs) if callable(value) else value)
         return results
 
-    def _set_lanes_attr(self, name: str, values: Any) -> None:
+    def _set_lanes_attr(self, name: str, values: object) -> None:
         values = values_per_env(values, self.num_envs)
         for lane, (env, value) in enumerate(zip(self.envs, values, strict=True)):
             with _naming_lane(lane, "set_attr"):
@@ -271,12 +278,12 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         for lane, state in zip(lanes.tolist(), states, strict=True):
             with _naming_lane(lane, "set_state"):
                 load_env(self.envs[lane], state)
-            self._loop.load_lane(lane, tuple(state[2:]))
+            self._loop.load_lane(lane, state[2:])
         self._loop.mark_ready()
 
     # --- copies --------------------------------------------------------------------------------
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the environments and the state of their episodes."""
         state = {name: value for name, value in self.__dict__.items() if name != "_loop"}
         loop, lanes = self._loop, range(self.num_envs)
@@ -296,7 +303,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     # --- closing -------------------------------------------------------------------------------
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Close every environment, even if `close` of another one fails.
 
         Raises:

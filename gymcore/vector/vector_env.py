@@ -9,7 +9,7 @@ arrays (see `gymcore.vector.utils.infos`). When an episode ends, a new one begin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from gymcore.base.forwarded import forwarded, overridable, settable
 from gymcore.core import (
     ActType,
     Info,
+    Metadata,
     NoSeed,
     ObsType,
     Options,
@@ -90,7 +91,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
 
     __module__ = program.imported_name(__name__)  # as for subclasses, below
 
-    metadata: dict[str, Any] = {}  # noqa: RUF012 (instances assign their own)
+    metadata: Metadata = {}  # noqa: RUF012 (instances assign their own)
     spec: EnvSpec | None = None
     render_mode: str | None = None
     closed: bool = False
@@ -109,15 +110,13 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     _np_random: np.random.Generator | None = None
     _np_random_seed: int | None = None
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         """Put the class in the package under the name that the program imports."""
         super().__init_subclass__(**kwargs)
         if cls.__module__.startswith("gymcore."):
             program.put_in_imported_module(cls)
 
-    def reset(  # type: ignore[return]
-        self, *, seed: Seeds = None, options: Options = None
-    ) -> tuple[ObsType, Info]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Start new episodes. The base class only seeds `np_random`; overrides call it first.
 
         Args:
@@ -130,7 +129,9 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
             The batch of first observations, and the merged infos.
         """
         if seed is not None:
-            self._np_random, self._np_random_seed = seeding.np_random(seed)  # type: ignore[arg-type]
+            own_seed = cast("int", seed)  # another one raises
+            self._np_random, self._np_random_seed = seeding.np_random(own_seed)
+        return cast("tuple[ObsType, Info]", None)  # a subclass returns the observations
 
     def step(self, actions: ActType) -> VectorStep[ObsType, ArrayType]:
         """Take one action in every environment.
@@ -159,14 +160,14 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         """Return a frame for each environment, or None if `render_mode` opens a window."""
         raise NotImplementedError(f"{self} render function is not implemented.")
 
-    def close(self, **kwargs: Any) -> None:
+    def close(self, **kwargs: object) -> None:
         """Close every environment with `close_extras(**kwargs)`; a second call does nothing."""
         if self.closed:
             return
         self.close_extras(**kwargs)
         self.closed = True
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Free the resources of a subclass; `close` calls this once, with its arguments."""
 
     def step_lanes(self, actions: ActType, env_ids: EnvIds) -> VectorStep[ObsType, ArrayType]:
@@ -281,9 +282,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         begin()
         return wait()
 
-    def _add_info(
-        self, vector_infos: dict[str, Any], env_info: dict[str, Any], env_num: int
-    ) -> dict[str, Any]:
+    def _add_info(self, vector_infos: Info, env_info: Info, env_num: int) -> Info:
         """Merge the info of environment `env_num` into `vector_infos`, which is returned."""
         merge_info(vector_infos, env_info, env_num, self.num_envs)
         return vector_infos
@@ -292,7 +291,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         """Return self; leaving the `with` block closes the environments."""
         return self
 
-    def __exit__(self, *args: Any) -> None:
+    def __exit__(self, *args: object) -> None:
         """Close the environments; exceptions propagate."""
         self.close()
 
@@ -368,20 +367,25 @@ class VectorWrapper(
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[WrapperObsType, Info]:
         """Reset the wrapped environment; see `VectorEnv.reset`."""
-        return self.env.reset(seed=seed, options=options)
+        results: tuple[WrapperObsType, Info] = self.env.reset(seed=seed, options=options)
+        return results
 
     def step(self, actions: WrapperActType) -> VectorStep[WrapperObsType, ArrayType]:
         """Step the wrapped environment; see `VectorEnv.step`."""
-        return self.env.step(actions)
+        results: VectorStep[WrapperObsType, ArrayType] = self.env.step(actions)
+        return results
 
     def step_lanes(
         self, actions: WrapperActType, env_ids: EnvIds
     ) -> VectorStep[WrapperObsType, ArrayType]:
         """Step some of the environments; see `VectorEnv.step_lanes`."""
+        results: VectorStep[WrapperObsType, ArrayType]
         if type(self).step is VectorWrapper.step:
-            return self.env.step_lanes(actions, env_ids)
+            results = self.env.step_lanes(actions, env_ids)
+            return results
         if self.steps_some_lanes:
-            return self.step(actions, env_ids=env_ids)  # type: ignore[call-arg]
+            step: Callable[..., VectorStep[WrapperObsType, ArrayType]] = self.step
+            return step(actions, env_ids=env_ids)
         return super().step_lanes(actions, env_ids)
 
     @property
@@ -435,25 +439,28 @@ class VectorWrapper(
     @without_mode
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Render the wrapped environment; see `VectorEnv.render`."""
-        return self.env.render()
+        frames: tuple[RenderFrame, ...] | None = self.env.render()
+        return frames
 
-    def close(self, **kwargs: Any) -> None:
+    def close(self, **kwargs: object) -> None:
         """Close the wrapped environment with these arguments."""
         self.env.close(**kwargs)
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Call `close_extras` of the wrapped environment with these arguments."""
         self.env.close_extras(**kwargs)
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    def call(self, name: str, *args: object, **kwargs: object) -> tuple[Any, ...]:
         """Call a method of every sub-environment, or get an attribute; one result for each."""
-        return self.env.call(name, *args, **kwargs)
+        results: tuple[Any, ...] = self.env.call(name, *args, **kwargs)
+        return results
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of every sub-environment."""
-        return self.env.get_attr(name)
+        values: tuple[Any, ...] = self.env.get_attr(name)
+        return values
 
-    def set_attr(self, name: str, values: list[Any] | tuple[Any, ...] | Any) -> None:
+    def set_attr(self, name: str, values: object) -> None:
         """Set an attribute of every sub-environment.
 
         Args:
@@ -539,7 +546,8 @@ class VectorActionWrapper(VectorWrapper[ObsType, WrapperActType, ObsType, ActTyp
 
     def step(self, actions: WrapperActType) -> VectorStep[ObsType, ArrayType]:
         """Step the wrapped environment with changed actions; see `VectorEnv.step`."""
-        return self.env.step(self.actions(actions))
+        results: VectorStep[ObsType, ArrayType] = self.env.step(self.actions(actions))
+        return results
 
     def actions(self, actions: WrapperActType) -> ActType:
         """Return the batch of actions for the wrapped environment."""

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache, singledispatch
 from types import ModuleType, NoneType
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from gymcore.core import Env, Info, Options, Wrapper
 from gymcore.wrappers.utils import Array
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from gymcore.vector.vector_env import VectorEnv
 
 __all__ = ["ArrayConversion", "array_conversion"]
@@ -94,7 +96,7 @@ def _is_torch_type(cls: Hashable) -> bool:
     return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in bases)
 
 
-def _is_tensor(value: object) -> bool:
+def _is_tensor(value: object) -> TypeGuard[Tensor]:
     return _is_torch_type(type(value))  # type: ignore[arg-type]
 
 
@@ -139,7 +141,7 @@ def array_conversion(value: object, xp: ModuleType, device: Device = None) -> An
     )
 
 
-def _array_api_array_conversion(value: Any, xp: ModuleType, device: Device = None) -> Any:
+def _array_api_array_conversion(value: Any, xp: ModuleType, device: Device = None) -> object:
     namespace, name = _library(xp)
     if isinstance(value, np.ndarray):
         return _numpy_array_conversion(value, xp, device)
@@ -161,7 +163,7 @@ def _array_api_array_conversion(value: Any, xp: ModuleType, device: Device = Non
 
 
 @array_conversion.register(np.ndarray)
-def _numpy_array_conversion(value: Array, xp: ModuleType, device: Device = None) -> Any:
+def _numpy_array_conversion(value: Array, xp: ModuleType, device: Device = None) -> object:
     namespace, name = _library(xp)
     if name == "torch":
         tensor = _numpy_to_torch(value)
@@ -183,7 +185,7 @@ def _exportable(value: Array) -> Array:
     return value
 
 
-def _numpy_to_torch(value: Array) -> Any:
+def _numpy_to_torch(value: Array) -> Tensor | None:
     """Return a tensor, or None for an array of strings or objects."""
     from_numpy = sys.modules["torch"].from_numpy
     if value.flags.writeable:
@@ -196,18 +198,19 @@ def _numpy_to_torch(value: Array) -> Any:
     return from_numpy(np.array(value, value.dtype.newbyteorder("=")))
 
 
-def _torch_to_numpy(value: Any) -> Array:
+def _torch_to_numpy(value: Tensor) -> Array:
     try:
-        return value.numpy()
+        array: Array = value.numpy()
     except (RuntimeError, TypeError):  # other device, gradient, lazy conjugate, bfloat16
         value = value.detach().cpu().resolve_conj().resolve_neg()
-    try:
-        return value.numpy()
-    except TypeError:  # NumPy has no such dtype
-        return value.float().numpy()
+        try:
+            array = value.numpy()
+        except TypeError:  # NumPy has no such dtype
+            array = value.float().numpy()
+    return array
 
 
-def _through_dlpack(value: Any, xp: ModuleType, name: str, device: Device) -> Any:
+def _through_dlpack(value: object, xp: ModuleType, name: str, device: Device) -> object:
     try:
         array = xp.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError, AttributeError):
@@ -232,7 +235,9 @@ def _objects(value: Array, xp: ModuleType, device: Device) -> Array:
 
 @array_conversion.register(numbers.Number)
 @array_conversion.register(np.generic)
-def _number_array_conversion(value: Any, xp: ModuleType, device: Device = None) -> Any:
+def _number_array_conversion(
+    value: numbers.Number | np.generic, xp: ModuleType, device: Device = None
+) -> object:
     if isinstance(value, np.generic):
         if value.dtype.kind not in "biufc":
             return value
@@ -245,14 +250,14 @@ def _number_array_conversion(value: Any, xp: ModuleType, device: Device = None) 
 
 @array_conversion.register(Mapping)
 def _mapping_array_conversion(
-    value: Mapping[Any, object], xp: ModuleType, device: Device = None
-) -> Any:
-    new: Callable[..., Any] = type(value)
+    value: Mapping[object, object], xp: ModuleType, device: Device = None
+) -> object:
+    new: Callable[..., object] = type(value)
     return new({key: array_conversion(item, xp, device) for key, item in value.items()})
 
 
 @array_conversion.register(Iterable)
-def _iterable_array_conversion(value: Any, xp: ModuleType, device: Device = None) -> Any:
+def _iterable_array_conversion(value: Any, xp: ModuleType, device: Device = None) -> object:
     if _is_array(value):  # before the check for iterables
         return _array_api_array_conversion(value, xp, device)
     items = [array_conversion(item, xp, device) for item in value]
@@ -266,7 +271,9 @@ def _iterable_array_conversion(value: Any, xp: ModuleType, device: Device = None
 @array_conversion.register(NoneType)
 @array_conversion.register(str)
 @array_conversion.register(bytes)
-def _none_array_conversion(value: Any, xp: ModuleType, device: Device = None) -> Any:
+def _none_array_conversion(
+    value: str | bytes | None, xp: ModuleType, device: Device = None
+) -> str | bytes | None:
     return value
 
 
@@ -330,7 +337,8 @@ class ConvertsArrays:
             DependencyNotInstalled: If no module of this name is installed.
             ArgumentTypeError: If `env` is not an environment of the right kind.
         """
-        super().__init__(env)  # type: ignore[call-arg]
+        begin: Callable[..., None] = super().__init__  # of the other base class
+        begin(env)
         self._env_xp = module_namespace(env_xp)
         self._target_xp = module_namespace(target_xp)
         self._env_device = env_device
@@ -347,10 +355,9 @@ class ConvertsArrays:
         """Render the environment, and convert the frame or frames."""
         return self._from_env(self.env.render())
 
-    def _to_env(self, value: object) -> Any:
+    def _to_env(self, value: object) -> object:
         """Convert a value for the environment."""
-        is_tensor = _is_tensor(value)
-        if is_tensor and _library(self._env_xp).name == "numpy":
+        if _is_tensor(value) and _library(self._env_xp).name == "numpy":
             return _torch_to_numpy(value)
         return array_conversion(value, self._env_xp, self._env_device)
 

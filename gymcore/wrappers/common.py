@@ -69,7 +69,7 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
         limit = checked_limit(max_episode_steps, (int,))
         Wrapper.__init__(self, env)
         self._max_episode_steps = limit
-        self._elapsed_steps: int | None = None
+        self._elapsed_steps: Any = None
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment, and truncate the episode if the limit is reached."""
@@ -81,7 +81,7 @@ class TimeLimit(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
                 f"step: expected five values from the environment, got {len(result)}. "
                 f"{rules.old_interface_hint()}"
             ) from None
-        elapsed = self._elapsed_steps = self._elapsed_steps + 1  # type: ignore[operator]
+        elapsed = self._elapsed_steps = self._elapsed_steps + 1
         if elapsed >= self._max_episode_steps:
             truncated = True
         return observation, reward, terminated, truncated, info
@@ -208,7 +208,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             return self.env.reset(seed=seed, options=options)
         return self._check_reset(seed=seed, options=options)
 
-    def _check_reset(self, **kwargs: Any) -> tuple[ObsType, Info]:
+    def _check_reset(self, **kwargs: object) -> tuple[ObsType, Info]:
         self.checked_reset = True
         result = passive.env_reset_passive_checker(self.env, **kwargs)
         if isinstance(result, tuple) and len(result) == 2:
@@ -217,7 +217,7 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
             logger.warn(hint)
         return result
 
-    def render(self) -> Any:
+    def render(self) -> object:
         """Render the environment; check the first frame."""
         if self.checked_render:
             return self.env.render()
@@ -285,7 +285,7 @@ class OrderEnforcing(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstruc
         return result
 
     @without_mode
-    def render(self) -> Any:
+    def render(self) -> object:
         """Render the environment.
 
         Raises:
@@ -350,7 +350,7 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
         self._stats_key = stats_key
         self.episode_count = 0
         self.episode_start_time: float = -1
-        self.episode_returns: float = 0.0
+        self.episode_returns: Any = 0.0
         self.episode_lengths: int = 0
         self.time_queue: deque[float] = deque(maxlen=buffer_length)
         self.return_queue: deque[float] = deque(maxlen=buffer_length)
@@ -364,7 +364,7 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
         """
         observation, reward, terminated, truncated, info = self.env.step(action)
         # Not `+=`: rewards may be arrays, and the last info and the queue hold this object.
-        self.episode_returns = self.episode_returns + reward  # type: ignore[operator]
+        self.episode_returns = self.episode_returns + reward
         self.episode_lengths += 1
         if terminated or truncated:
             if self._stats_key in info:

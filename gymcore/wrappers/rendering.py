@@ -414,7 +414,8 @@ class _NoisyFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
         """Return an image of random noise, gray or in color."""
         if self.is_noise_grayscale:
             shares = self.np_random.integers(0, _BRIGHTNESS_SHARES, size=shape, dtype=np.uint8)
-            return shares.sum(axis=-1, keepdims=True, dtype=np.uint8)
+            gray: npt.NDArray[np.uint8] = shares.sum(axis=-1, keepdims=True, dtype=np.uint8)
+            return gray
         return self.np_random.integers(0, 255, size=shape, dtype=np.uint8)
 
 

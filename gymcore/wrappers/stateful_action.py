@@ -44,7 +44,7 @@ def check_sticky(probability: Any, duration: Any) -> tuple[int, int]:
     return duration
 
 
-def check_repeats(num_repeats: Any) -> int:
+def check_repeats(num_repeats: object) -> int:
     """Check the number of repeats of `RepeatAction`, and return it as an int."""
     count = integer("num_repeats", num_repeats)
     if count < 1:
@@ -107,7 +107,7 @@ class StickyAction(ActionWrapper[ObsType, ActType, ActType], RecordConstructorAr
     def _clear_last_action(self) -> None:
         self.last_action: ActType | None = None
         self.is_sticky_actions = False
-        self.num_repeats: int | np.integer[Any] = 0
+        self.num_repeats: int | np.integer = 0
         self.repeats_taken = 0
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:

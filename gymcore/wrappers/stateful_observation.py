@@ -46,26 +46,24 @@ __all__ = [
 ]
 
 
-def check_delay(delay: Any) -> int:
+def check_delay(delay: object) -> int:
     """Check the delay of a `DelayObservation`, and return it as an int."""
-    delay = integer("delay", delay)
-    if delay < 0:
+    count = integer("delay", delay)
+    if count < 0:
         raise InvalidArgument(
-            f"The delay needs to be greater than zero, actual value: {delay} (0 is no delay)"
+            f"The delay needs to be greater than zero, actual value: {count} (0 is no delay)"
         )
-    return delay
+    return count
 
 
-def check_stack(stack_size: Any, padding_type: Any, space: Space) -> tuple[int, str, Any]:
+def check_stack(stack_size: object, padding_type: object, space: Space) -> tuple[int, str, Any]:
     """Check the arguments of a `FrameStackObservation`; return size, padding type and value."""
-    stack_size = integer("stack_size", stack_size)
-    if stack_size <= 0:
-        raise InvalidArgument(
-            f"The stack_size needs to be greater than zero, actual value: {stack_size}"
-        )
-    count("stack_size", stack_size, 1, MAX_COUNT)
+    size = integer("stack_size", stack_size)
+    if size <= 0:
+        raise InvalidArgument(f"The stack_size needs to be greater than zero, actual value: {size}")
+    count("stack_size", size, 1, MAX_COUNT)
     if isinstance(padding_type, str) and padding_type in ("reset", "zero"):
-        return stack_size, padding_type, create_zero_array(space)
+        return size, padding_type, create_zero_array(space)
     expected = "expected 'reset', 'zero' or a custom observation space"
     if isinstance(padding_type, str) and not isinstance(space, Text):
         raise InvalidArgument(
@@ -76,21 +74,21 @@ def check_stack(stack_size: Any, padding_type: Any, space: Space) -> tuple[int, 
             f"Unexpected `padding_type`, {expected}, actual value: {padding_type!r} not an "
             f"instance of env observation ({space})"
         )
-    return stack_size, "_custom", deepcopy(padding_type)
+    return size, "_custom", deepcopy(padding_type)
 
 
-def check_skip(skip: Any, space: Space) -> int:
+def check_skip(skip: object, space: Space) -> int:
     """Check the number of steps of a `MaxAndSkipObservation`, and return it as an int."""
-    skip = integer("skip", skip)
-    if skip < 2:
+    steps = integer("skip", skip)
+    if steps < 2:
         raise InvalidArgument(
-            f"The skip value needs to be equal or greater than two, actual value: {skip}"
+            f"The skip value needs to be equal or greater than two, actual value: {steps}"
         )
     if space.shape is None:
         raise InvalidArgument(
             f"The observation space must have the shape attribute. {space} has no maximum"
         )
-    return skip
+    return steps
 
 
 class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordConstructorArgs):
@@ -124,7 +122,7 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
         count = check_delay(delay)
         ObservationWrapper.__init__(self, env)
         self.delay = count
-        self.observation_queue: deque[Any] = deque()
+        self.observation_queue: deque[ObsType] = deque()
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environment, and clear the queue."""
@@ -139,7 +137,8 @@ class DelayObservation(ObservationWrapper[ObsType, ActType, ObsType], RecordCons
         self.observation_queue.append(deepcopy(observation))
         if len(self.observation_queue) > self.delay:
             return self.observation_queue.popleft()
-        return create_zero_array(self.observation_space)
+        zeros: ObsType = create_zero_array(self.observation_space)
+        return zeros
 
 
 class TimeAwareObservation(
@@ -198,7 +197,8 @@ class TimeAwareObservation(
 
     def observation(self, observation: ObsType) -> WrapperObsType:
         """Add the time to an observation."""
-        return self._format.join(observation, self.timesteps)
+        joined: WrapperObsType = self._format.join(observation, self.timesteps)
+        return joined
 
     def step(self, action: ActType) -> tuple[WrapperObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment, and increment the time."""
@@ -274,7 +274,7 @@ class FrameStackObservation(
             stack_size, padding_type, single
         )
         self.observation_space = batch_space(single, n=self.stack_size)
-        self.obs_queue: deque[Any] = deque(
+        self.obs_queue: deque[ObsType] = deque(
             [self.padding_value] * self.stack_size, maxlen=self.stack_size
         )
         self._buffer = create_empty_array(single, self.stack_size)
@@ -300,7 +300,8 @@ class FrameStackObservation(
 
     def _stack(self) -> WrapperObsType:
         self._buffer = concatenate(self.env.observation_space, self.obs_queue, self._buffer)
-        return deepcopy(self._buffer)
+        stack: WrapperObsType = deepcopy(self._buffer)
+        return stack
 
 
 class MaxAndSkipObservation(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
@@ -382,7 +383,8 @@ class NormalizesObservations(KeepsStatistics):
         observations = np.asarray(observations)
         if update:
             rms.update(observations)
-        return ((observations - rms.mean) / np.sqrt(rms.var + self.epsilon)).astype(np.float32)
+        scaled: np.ndarray = (observations - rms.mean) / np.sqrt(rms.var + self.epsilon)
+        return scaled.astype(np.float32)
 
 
 class NormalizeObservation(
@@ -427,13 +429,14 @@ class NormalizeObservation(
         space = self._begin_normalizing(env.observation_space, epsilon)
         self.observation_space = cast("Space[WrapperObsType]", space)
 
-    def observation(self, observation: ObsType) -> Any:
+    def observation(self, observation: ObsType) -> WrapperObsType:
         """Add an observation to the statistics, and return the normalized observation.
 
         Returns:
             A float32 array of the same shape, owned by the caller.
         """
-        return self._normalize(np.asarray(observation)[None])[0]
+        normalized: WrapperObsType = self._normalize(np.asarray(observation)[None])[0]
+        return normalized
 
 
 class TimeFormat:
@@ -490,7 +493,7 @@ class TimeFormat:
             return (*observation, time)
         return {"obs": observation, "time": time}
 
-    def join(self, observation: Any, steps: int) -> Any:
+    def join(self, observation: object, steps: int) -> Any:
         """Add the time to one observation."""
         if self._normalize:
             time = np.array([steps / self._max_steps], dtype=np.float32)
@@ -499,7 +502,7 @@ class TimeFormat:
         joined = self._put(observation, time)
         return flatten(self._joined, joined) if self._flat else joined
 
-    def join_batch(self, observations: Any, steps: npt.NDArray[np.int32]) -> Any:
+    def join_batch(self, observations: Any, steps: npt.NDArray[np.int32]) -> object:
         """Add the times to a batch of observations."""
         n = len(steps)
         times = steps
@@ -521,7 +524,7 @@ class TimeFormat:
         ]
         return concatenate(self.space, rows, create_empty_array(self.space, n))
 
-    def _in_space_order(self, joined: Any) -> Any:
+    def _in_space_order(self, joined: object) -> object:
         """Return a dict with its keys in the order of the space, as in batches of it."""
         if isinstance(joined, dict):
             return {key: joined[key] for key in self._joined.spaces}

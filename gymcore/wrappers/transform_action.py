@@ -65,7 +65,8 @@ class TransformAction(
 
     def action(self, action: WrapperActType) -> ActType:
         """Return the action that is passed to `env`."""
-        return self.func(action)
+        changed: ActType = self.func(action)
+        return changed
 
     def _batch_function(self) -> Callable[[Array], Array] | None:
         is_overridden = type(self).action is not TransformAction.action
@@ -226,7 +227,9 @@ class DiscretizeAction(NumbersBins, TransformAction[ObsType, Any, Array]):
                 raise InvalidAction(f"Expected {self.n_dims} bin indices as action, got {act!r}")
         elif number.size != 1:
             raise InvalidAction(f"Expected a bin index as action, got {act!r}")
-        return self.batch_of_actions(number[None] if self.multidiscrete else number.reshape(1))[0]
+        batch = number[None] if self.multidiscrete else number.reshape(1)
+        action: Array = self.batch_of_actions(batch)[0]
+        return action
 
     def revert_action(self, action: Array) -> Array | np.int64:
         """Return the action of the wrapper whose bin centers are nearest to `action`.

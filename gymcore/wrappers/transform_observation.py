@@ -118,7 +118,8 @@ class TransformObservation(
 
     def observation(self, observation: ObsType) -> WrapperObsType:
         """Return `func(observation)`."""
-        return self.func(observation)
+        changed: WrapperObsType = self.func(observation)
+        return changed
 
     def _batch_function(self) -> Function | None:
         is_overridden = type(self).observation is not TransformObservation.observation
@@ -558,7 +559,8 @@ def to_grayscale(image: npt.ArrayLike, out: Image | None = None) -> Image:
     brightness += _BRIGHTNESS[1].take(image[..., 1])
     brightness += _BRIGHTNESS[2].take(image[..., 2])
     if out is None:
-        return brightness.astype(np.uint8)
+        gray: npt.NDArray[np.uint8] = brightness.astype(np.uint8)
+        return gray
     out[...] = brightness
     return out
 

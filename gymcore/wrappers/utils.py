@@ -293,7 +293,7 @@ class KeepsStatistics:
         statistics: RunningMeanStd = getattr(self, self._statistics_name)
         return statistics.get_state()
 
-    def set_statistics(self, state: Mapping[str, Any]) -> None:
+    def set_statistics(self, state: Mapping[str, object]) -> None:
         """Restore the result of `get_statistics`, from this or another process."""
         statistics: RunningMeanStd = getattr(self, self._statistics_name)
         statistics.set_state(state)
@@ -353,7 +353,7 @@ def _zero_multi_binary(space: MultiBinary) -> Array:
 
 @create_zero_array.register(Tuple)
 @create_zero_array.register(Dict)
-def _zero_parts(space: Tuple | Dict) -> Any:
+def _zero_parts(space: Tuple | Dict) -> object:
     return space._pack(map(create_zero_array, space._parts()))
 
 
@@ -363,7 +363,7 @@ def _zero_text(space: Text) -> str:
 
 
 @create_zero_array.register(Sequence)
-def _zero_sequence(space: Sequence) -> Any:
+def _zero_sequence(space: Sequence) -> object:
     if not space.stack:
         return ()
     feature = space.feature_space
@@ -454,11 +454,13 @@ def rescale_box(
 
 
 def _scale(slope: Array, offset: Array, element: Array) -> Array:
-    return slope * element + offset
+    scaled: Array = slope * element + offset
+    return scaled
 
 
 def _unscale(slope: Array, offset: Array, element: Array) -> Array:
-    return (element - offset) / slope
+    unscaled: Array = (element - offset) / slope
+    return unscaled
 
 
 def _bound(box: Box, name: str, value: Number | Array) -> Array:

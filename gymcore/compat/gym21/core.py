@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import gymcore
 from gymcore import error, spaces
 from gymcore.compat.gym26 import core
-from gymcore.core import Info
+from gymcore.core import ActType, Info, ObsType
 from gymcore.specs import EnvSpec
 from gymcore.vector.gym26_infos import ForwardsAttributes
 
 __all__ = ["ActionWrapper", "Env", "GoalEnv", "ObservationWrapper", "RewardWrapper", "Wrapper"]
 
 
-class Env(gymcore.Env):
+class Env(gymcore.Env[ObsType, ActType]):
     """Base class of environments with the interface of Gym 0.21.
 
     A subclass defines `reset()`, which returns an observation, `step(action)`, which returns
@@ -25,11 +25,11 @@ class Env(gymcore.Env):
     metadata: Info = {"render.modes": []}  # noqa: RUF012
     np_random: Any = None
 
-    def reset(self) -> Any:  # type: ignore[override]
+    def reset(self) -> ObsType:  # type: ignore[override]
         """Start an episode and return its first observation."""
         raise NotImplementedError
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: ActType) -> Any:
         """Return observation, reward, done and info."""
         raise NotImplementedError
 
@@ -37,7 +37,7 @@ class Env(gymcore.Env):
         """Show or return the current state."""
         raise NotImplementedError
 
-    def seed(self, seed: Any = None) -> Any:
+    def seed(self, seed: Any = None) -> object:
         """Seed the environment; return the seeds that were used."""
         return None
 
@@ -58,7 +58,7 @@ class GoalEnv(Env):
                 f"observation_space: GoalEnv expects a Dict with {', '.join(names)}, got {space}"
             )
 
-    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
+    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Info) -> SupportsFloat:
         """Return the reward for having achieved one goal while another was desired."""
         raise NotImplementedError
 
@@ -70,7 +70,7 @@ class Wrapper(ForwardsAttributes, core.Wrapper, Env):
 
     env: Any
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> Any:
         """Reset the environment and return the first observation."""
         return self.env.reset(**kwargs)
 
@@ -82,16 +82,18 @@ class Wrapper(ForwardsAttributes, core.Wrapper, Env):
         """Render the environment."""
         return self.env.render(mode, **kwargs)
 
-    def seed(self, seed: int | None = None) -> Any:
+    def seed(self, seed: int | None = None) -> object:
         """Seed the environment; return the seeds that were used."""
         return self.env.seed(seed)
 
-    @property
-    def spec(self) -> EnvSpec | None:  # type: ignore[override]
-        """The spec of the environment."""
-        return getattr(self.env, "spec", None)
+    if not TYPE_CHECKING:  # a type checker sees the attribute
 
-    def _with_first(self, result: Any, change: Callable[[Any], Any]) -> Any:
+        @property
+        def spec(self) -> EnvSpec | None:
+            """The spec of the environment."""
+            return getattr(self.env, "spec", None)
+
+    def _with_first(self, result: object, change: Callable[[Any], object]) -> object:
         return change(result)
 
 

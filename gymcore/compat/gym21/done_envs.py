@@ -35,7 +35,7 @@ def _new_seed() -> int:
     return int(np.random.SeedSequence().generate_state(1)[0] >> 1)
 
 
-class DoneEnv(Adapter, Env):  # type: ignore[override]
+class DoneEnv(Adapter, Env):
     """A current environment with the interface of Gym 0.21; see `gymcore.compat.to_done_api`.
 
     It is an `Env` of Gym 0.21. Other attributes are read from the layers of `env`, and set in the

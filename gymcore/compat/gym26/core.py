@@ -59,11 +59,11 @@ class Wrapper(
         else:
             super().__init__(env)
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> Any:
         """Reset the environment, whose `reset` gets only the arguments of this call."""
         return self.env.reset(**kwargs)
 
-    def _with_first(self, result: Any, change: Callable[[Any], Any]) -> Any:
+    def _with_first(self, result: Any, change: Callable[[Any], object]) -> object:
         """Return the result of a reset with a changed observation.
 
         Wrappers of Gym 0.21, where `reset` returns the observation alone, override only this method
@@ -101,11 +101,11 @@ class ObservationWrapper(
 ):
     """A wrapper that changes observations: override `observation`."""
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> Any:
         """Reset the environment and change its observation."""
         return self._with_first(self.env.reset(**kwargs), self.observation)
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: ActType) -> Any:
         """Step the environment and change its observation."""
         observation, *rest = self.env.step(action)
         return self.observation(observation), *rest
@@ -118,7 +118,7 @@ class RewardWrapper(
 ):
     """A wrapper that changes rewards: override `reward`."""
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: ActType) -> Any:
         """Step the environment and change its reward."""
         observation, reward, *rest = self.env.step(action)
         return observation, self.reward(reward), *rest

@@ -12,7 +12,7 @@ import time
 import weakref
 import zlib
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from gymcore.base import seeding
 from gymcore.base.arguments import check_options, invalid_action
 from gymcore.base.ezpickle import EzPickle
 from gymcore.base.optional_packages import needs
-from gymcore.core import Env
+from gymcore.core import Env, Info, Options
 from gymcore.envs.atari.games import GAMES, GAMES_FOR_SEVERAL, NOT_RESTORED
 from gymcore.envs.atari.last_action import LastAction, seeded
 from gymcore.envs.atari.memory import COMPLETE, GameMemory
@@ -30,6 +30,12 @@ from gymcore.envs.atari.pipelines import STAGES
 from gymcore.spaces import Box, Dict, Discrete
 from gymcore.specs.registered import keeps_batches
 from gymcore_ext.atari.games import PLAYER_ACTIONS
+
+if TYPE_CHECKING:
+    from ale_py import Action, ALEInterface, ALEState
+
+# The screen or the RAM; with sound, a dict of "image" and "sound".
+Observation: TypeAlias = npt.NDArray[np.uint8] | dict[str, npt.NDArray[np.uint8]]
 
 OBS_TYPES = ("rgb", "grayscale", "ram")
 STATE_VERSION = 1
@@ -144,7 +150,7 @@ def check_restored(game: str) -> None:
         raise error.StateNotSupported(f"ALE does not restore states of {game} exactly")
 
 
-def choose_mode(ale: Any, game: str, mode: int | None, difficulty: int | None) -> None:
+def choose_mode(ale: ALEInterface, game: str, mode: int | None, difficulty: int | None) -> None:
     """Set the mode and the difficulty of a loaded game; None leaves one as it is.
 
     Raises:
@@ -272,7 +278,7 @@ class AtariEnv(Env, EzPickle):
         self.continuous = continuous
         self.continuous_action_threshold = continuous_action_threshold
 
-        self.ale = load_ale().ALEInterface()
+        self.ale: ALEInterface = load_ale().ALEInterface()
         self.ale.setFloat("repeat_action_probability", float(repeat_action_probability))
         self.ale.setInt("max_num_frames_per_episode", operator.index(frames))
         self.ale.setBool("sound_obs", bool(sound_obs))
@@ -283,7 +289,7 @@ class AtariEnv(Env, EzPickle):
         self.seed_game()
         self.load_game()
 
-        self._action_set: list[Any] = (
+        self._action_set: list[Action] = (
             self.ale.getLegalActionSet()
             if full_action_space or continuous
             else self.ale.getMinimalActionSet()
@@ -365,8 +371,8 @@ class AtariEnv(Env, EzPickle):
             self.ale.restoreState(load_ale().ALEState(state))
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+        self, *, seed: int | None = None, options: Options = None
+    ) -> tuple[Observation, Info]:
         """Start a new game.
 
         Args:
@@ -391,7 +397,7 @@ class AtariEnv(Env, EzPickle):
             info["seeds"] = seeds
         return self._observation(), info
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
         """Repeat an action for `frameskip` frames.
 
         Args:
@@ -409,7 +415,7 @@ class AtariEnv(Env, EzPickle):
         _, reward, terminated, truncated, info = self._step_unobserved(action)
         return self._observation(), reward, terminated, truncated, info
 
-    def _step_unobserved(self, action: Any) -> tuple[None, float, bool, bool, dict[str, Any]]:
+    def _step_unobserved(self, action: object) -> tuple[None, float, bool, bool, Info]:
         """Step without an observation, for AtariPreprocessing, which reads the screen itself."""
         block_daemons_at_exit()
         press = self._joystick(action) if self.continuous else (self._ale_action(action), 1.0)
@@ -423,7 +429,7 @@ class AtariEnv(Env, EzPickle):
         terminated = self.ale.game_over(with_truncation=False)
         return None, reward, terminated, self.ale.game_truncated(), self._info()
 
-    def _ale_action(self, action: Any) -> Any:
+    def _ale_action(self, action: Any) -> Action:
         """Return the emulator's action of an index."""
         try:
             index = operator.index(action)
@@ -433,7 +439,7 @@ class AtariEnv(Env, EzPickle):
             pass
         raise invalid_action(action, f"an integer from 0 to {len(self._action_set) - 1}")
 
-    def _joystick(self, action: Any) -> tuple[Any, float]:
+    def _joystick(self, action: object) -> tuple[Action, float]:
         """Return the emulator's action for radius, angle and fire, and how far it is pressed."""
         try:
             radius, angle, fire = np.asarray(action, np.float32)
@@ -449,7 +455,7 @@ class AtariEnv(Env, EzPickle):
         name += "FIRE" if fire > edge else ""
         return getattr(load_ale().Action, name or "NOOP"), float(radius)
 
-    def _observation(self) -> Any:
+    def _observation(self) -> Observation:
         if self._obs_type == "rgb":
             image = self.ale.getScreenRGB()
         elif self._obs_type == "grayscale":
@@ -458,7 +464,7 @@ class AtariEnv(Env, EzPickle):
             image = self.ale.getRAM()
         return {"image": image, "sound": self.ale.getAudio()} if self.sound_obs else image
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self) -> Info:
         return {
             "lives": self.ale.lives(),
             "episode_frame_number": self.ale.getEpisodeFrameNumber(),
@@ -505,7 +511,7 @@ class AtariEnv(Env, EzPickle):
             for action, name in enumerate(self.get_action_meanings())
         }
 
-    def clone_state(self, include_rng: bool = False) -> Any:
+    def clone_state(self, include_rng: bool = False) -> ALEState:
         """Return the state of the emulator, an `ale_py.ALEState`; `get_state` is complete.
 
         It lacks the action that sticky actions may repeat in the next frame.
@@ -515,7 +521,7 @@ class AtariEnv(Env, EzPickle):
         """
         return self.ale.cloneState(include_rng=include_rng)
 
-    def restore_state(self, state: Any) -> None:
+    def restore_state(self, state: ALEState) -> None:
         """Continue from a state of `clone_state`.
 
         Raises:
@@ -552,7 +558,7 @@ class AtariEnv(Env, EzPickle):
             "random": self.np_random.bit_generator.state,
         }
 
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self) -> dict[str, object]:
         """Return the arguments that later steps depend on; a state must have equal ones."""
         unimportant = ("obs_type", "render_mode", "sound_obs")
         arguments = {k: v for k, v in self._ezpickle_kwargs.items() if k not in unimportant}
@@ -632,7 +638,7 @@ class AtariEnv(Env, EzPickle):
         self.np_random.bit_generator.state = state["random"]
         self._np_random_seed = -1
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the arguments, and the state of the game."""
         return {**EzPickle.__getstate__(self), "spec": self.spec, "state": self.get_state()}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 GAMES_OF_V0 = (  # noqa: SIM905 - a list would take 60 lines
     "adventure air_raid alien amidar assault asterix asteroids atlantis bank_heist battle_zone "
@@ -46,7 +45,7 @@ def title(game: str) -> str:
     return game.title().replace("_", "")
 
 
-def environment_ids() -> Iterator[tuple[str, dict[str, Any]]]:
+def environment_ids() -> Iterator[tuple[str, dict[str, object]]]:
     """Yield the id and the arguments of every Atari environment.
 
     Version 5 is that of ale-py and Gymnasium. Versions 0 (with sticky actions) and 4 (without) are
@@ -65,7 +64,7 @@ def environment_ids() -> Iterator[tuple[str, dict[str, Any]]]:
                 yield f"{name}-v4", _arguments(game, 0.0, frameskip) | obs_type
 
 
-def _arguments(game: str, sticky: float, frameskip: int | tuple[int, int]) -> dict[str, Any]:
+def _arguments(game: str, sticky: float, frameskip: int | tuple[int, int]) -> dict[str, object]:
     return {
         "game": game,
         "repeat_action_probability": sticky,

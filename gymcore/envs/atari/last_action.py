@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import struct
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from ale_py import Action, ALEInterface, ALEState
 
 # A state ends with the emulator's two Mersenne Twisters as text; the second draws sticky actions.
 _TWISTER = re.compile(rb"(?:\d+ ){624}\d+")
@@ -20,7 +23,7 @@ _STEPS = 100
 # a tail of paddles' limits.
 _HEAD, _TAIL = 24, 8
 
-Press = tuple[Any, float]
+Press: TypeAlias = "tuple[Action, float]"
 
 
 def seeded(state: bytes, seed: int) -> bytes:
@@ -48,7 +51,7 @@ class LastAction:
     a copy of the emulator's generator after the reset. Some games draw in the reset itself.
     """
 
-    def __init__(self, no_press: Press, probability: float, ale: Any) -> None:
+    def __init__(self, no_press: Press, probability: float, ale: ALEInterface) -> None:
         """Begin with an emulator that was just loaded.
 
         Args:
@@ -69,7 +72,7 @@ class LastAction:
         self._steps.append((press, frames))
         self._undrawn += frames
 
-    def reset(self, ale: Any) -> None:
+    def reset(self, ale: ALEInterface) -> None:
         """Begin a game, in which nothing is pressed yet."""
         self._last_press = self._no_press
         self._reset_history(ale.cloneState(include_rng=True))
@@ -91,7 +94,7 @@ class LastAction:
         self._undrawn = 0
         return self._last_press
 
-    def restore(self, ale: Any, state: Any, press: Press) -> None:
+    def restore(self, ale: ALEInterface, state: ALEState, press: Press) -> None:
         """Restore a state of the emulator, including its generator, and the last action."""
         ale.restoreState(state)
         self._reset_history(state)
@@ -106,12 +109,12 @@ class LastAction:
                     break
             ale.restoreState(state)
 
-    def follow(self, ale: Any) -> None:
+    def follow(self, ale: ALEInterface) -> None:
         """Copy the emulator's generator again, after other code has set it."""
         self._last_press = self.now()
         self._reset_history(ale.cloneState(include_rng=True))
 
-    def _reset_history(self, state: Any) -> None:
+    def _reset_history(self, state: ALEState) -> None:
         self._steps.clear()
         self._undrawn = 0
         self._state = state.serialize()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from gymcore.envs.atari.atari_env import choose_mode, load_ale
 from gymcore.envs.atari.last_action import seeded
 from gymcore.envs.atari.memory import GameMemory
 from gymcore_ext.atari.games import FUNCTIONS, STATE_BYTES
+
+if TYPE_CHECKING:
+    from ale_py import ALEInterface, ALEState
 
 TESTED = "0.12.1"
 
@@ -70,7 +73,7 @@ def unusable(reason: str) -> error.DependencyNotInstalled:
     )
 
 
-def address_of(ale: Any) -> int:
+def address_of(ale: ALEInterface | ALEState) -> int:
     """Return where the C++ object of an object of ale-py is.
 
     Raises:
@@ -132,7 +135,7 @@ def _function(addresses: dict[str, int], name: str) -> Any:
     return ctypes.CFUNCTYPE(result, ctypes.c_void_p, *arguments)(addresses[name])
 
 
-def screen_of(addresses: dict[str, int], ale: Any) -> npt.NDArray[np.uint8]:
+def screen_of(addresses: dict[str, int], ale: ALEInterface) -> npt.NDArray[np.uint8]:
     """Return the screen [rows, columns] of a loaded game: ALE's own memory, in colors."""
     screen = _Screen.from_address(_function(addresses, "screen")(address_of(ale)))
     size = (screen.rows, screen.columns)
@@ -141,7 +144,7 @@ def screen_of(addresses: dict[str, int], ale: Any) -> npt.NDArray[np.uint8]:
     return np.ctypeslib.as_array(screen.pixels, size)
 
 
-def try_functions(addresses: dict[str, int], ale: Any) -> None:
+def try_functions(addresses: dict[str, int], ale: ALEInterface) -> None:
     """Play the same frames with ale-py and with the functions; raise if results differ."""
     call, address = {name: _function(addresses, name) for name in FUNCTIONS}, address_of(ale)
     begun = ale.cloneState(include_rng=True)  # numbers drawn in a reset may change the game
@@ -154,7 +157,7 @@ def try_functions(addresses: dict[str, int], ale: Any) -> None:
         expected.append((*over, bytes(ale.getRAM()), ale.getScreen().tobytes()))
     ale.restoreState(begun)
     call["reset_game"](address)
-    results: list[Any] = []
+    results: list[object] = []
     for action in _TRIED:
         numbers = [call["act"](address, action, 1.0)]
         numbers += [call[name](address) for name in ("lives", "frame_number")]
@@ -181,13 +184,13 @@ def open_game(
     mode: int | None = None,
     difficulty: int | None = None,
     frame_limit: int = 0,
-) -> Any:
+) -> ALEInterface:
     """Return an `ALEInterface` with a ROM, without sticky actions.
 
     Raises:
         InvalidArgument: If the game has no such mode or difficulty.
     """
-    ale = load_ale().ALEInterface()
+    ale: ALEInterface = load_ale().ALEInterface()
     ale.setInt("max_num_frames_per_episode", frame_limit)
     load_game(path, game, mode, difficulty, ale, 0.0, 0)
     return ale
@@ -198,7 +201,7 @@ def load_game(
     game: str,
     mode: int | None,
     difficulty: int | None,
-    ale: Any,
+    ale: ALEInterface,
     repeat_action_probability: float,
     seed: int,
 ) -> None:

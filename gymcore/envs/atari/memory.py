@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 import re
 import struct
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Buffer
 
 # Where a serialized state has the text of the emulator's random generator.
 GENERATOR = 82
@@ -160,7 +160,7 @@ def memory_fields(state: bytes) -> npt.NDArray[np.int32]:
     return np.array(rows, np.int32)
 
 
-def frame_position(memory: Any) -> int:
+def frame_position(memory: Buffer) -> int:
     """Return how many clocks of the display of an unfinished frame are drawn, given the memory.
 
     When a frame ends, its lines become those of the last frame, which are counted besides the
@@ -170,7 +170,7 @@ def frame_position(memory: Any) -> int:
     clocks = struct.unpack_from("<7i", memory, GENERATOR - _MEMORY + length + _CLOCKS)
     _, display_begin, display_end, now, _, lines, last_lines = clocks
     if lines != last_lines:
-        return now - display_begin
+        return int(now - display_begin)
     return COMPLETE if now == display_end else CUT_OFF
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore.specs.env_spec import Kwargs
 from gymcore_ext.atari.games import LIMITS
 
 
@@ -102,7 +102,7 @@ class Pipeline:
             return 3 * self.stack_num, height, width
         return self.stack_num, height, width, 3
 
-    def numbers(self, has_fire: bool, continuous: bool) -> dict[str, Any]:
+    def numbers(self, has_fire: bool, continuous: bool) -> dict[str, float]:
         """Return the fields of the compiled struct by name, and some that it ignores."""
         limit = self.max_num_frames_per_episode
         return {
@@ -157,7 +157,7 @@ STAGES = tuple(field.name for field in dataclasses.fields(Pipeline))
 """Names of the stages."""
 
 
-def pipeline_of(preset: str, stages: dict[str, Any]) -> Pipeline:
+def pipeline_of(preset: str, stages: Kwargs) -> Pipeline:
     """Return a preset with some stages changed.
 
     Raises:

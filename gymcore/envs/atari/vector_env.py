@@ -9,14 +9,14 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
 from gymcore.base.arguments import check_options
-from gymcore.core import Info
+from gymcore.core import Info, Metadata, Options
 from gymcore.envs.atari.atari_env import (
     block_daemons_at_exit,
     check_restored,
@@ -38,13 +38,17 @@ from gymcore.envs.atari.memory import COMPLETE, frame_position
 from gymcore.envs.atari.pipelines import STAGES, pipeline_of
 from gymcore.native.env import NativeEnv
 from gymcore.native.lane_generator import lane_generator
-from gymcore.native.parameters import Parameter, as_number
+from gymcore.native.parameters import KernelSpec, Parameter, as_number
 from gymcore.native.state import LaneSeeds, digest
-from gymcore.native.vector_env import Bools, EnvIds, Floats, NativeVectorEnv, Observations
+from gymcore.native.vector_env import Bools, Floats, NativeVectorEnv
 from gymcore.rendering.area_resizer import area_resizer
 from gymcore.spaces import Box, Discrete
+from gymcore.vector.vector_env import EnvIds
 from gymcore_ext.atari.games import Games
 from gymcore_ext.engine.batch import Batch
+
+if TYPE_CHECKING:
+    from ale_py import ALEInterface
 
 # nanobind reports emulators that still exist when Python exits as leaks.
 _alive: weakref.WeakSet[PreprocessedAtariEnv | AtariVectorEnv] = weakref.WeakSet()
@@ -96,9 +100,9 @@ def _release_emulators() -> None:
 class LaneGames(Games):
     """`Games` whose lanes can be seeded and saved."""
 
-    opener: Callable[[], Any]  # returns an emulator with the game
+    opener: Callable[[], ALEInterface]  # returns an emulator with the game
     # Loads the game, given stickiness and a seed; None if ALE draws no numbers in resets.
-    drawing_loader: Callable[[Any, float, int], None] | None = None
+    drawing_loader: Callable[[ALEInterface, float, int], None] | None = None
     game: str
     path: str  # of the ROM
     cartridge: Cartridge
@@ -124,7 +128,7 @@ class LaneGames(Games):
         ale = self.ales[lane]
         return ale is not None and ale.getString("rom_file") == self.path
 
-    def seed(self, batch: Any, gymnasium: bool, first: int, lo: int, hi: int) -> None:
+    def seed(self, batch: Batch, gymnasium: bool, first: int, lo: int, hi: int) -> None:
         """Seed lanes lo, lo + 1, ... with first, first + 1, ...; their games start again."""
         batch.seed(first, lo, hi)
         probabilities = np.broadcast_to(batch.get_parameters()[0], len(self))
@@ -184,7 +188,7 @@ class LaneGames(Games):
                 self._end_frame(self.ales[lane], game)
         super().load(indices, saved)
 
-    def _end_frame(self, ale: Any, game: np.void) -> None:
+    def _end_frame(self, ale: ALEInterface, game: np.void) -> None:
         """Bring an emulator to a position in a frame from which it can continue a saved game.
 
         ALE's states do not record whether the console is in the middle of a frame, and where in its
@@ -217,7 +221,7 @@ def _serialized(game: np.void) -> bytes:
 class _GameSeeds(LaneSeeds):
     """The seeds of a batch of games, whose emulators are seeded too."""
 
-    def __init__(self, batch: Any, gymnasium: bool) -> None:
+    def __init__(self, batch: Batch, gymnasium: bool) -> None:
         super().__init__(batch)
         self._gymnasium = gymnasium
 
@@ -238,11 +242,11 @@ class _Probability(Parameter):
     def __init__(self) -> None:
         super().__init__(encode=_as_probability)
 
-    def __get__(self, env: Any, owner: Any) -> Any:
+    def __get__(self, env: Any, owner: type) -> Any:
         return 0.0 if env is None else super().__get__(env, owner)
 
 
-class PreprocessedAtariEnv(NativeEnv[Any]):
+class PreprocessedAtariEnv(NativeEnv):
     """One lane of `AtariVectorEnv`, as an environment: for its arguments see there.
 
     Attributes:
@@ -256,7 +260,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
     """
 
     kernel_module = ""
-    metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"], "render_fps": 15}  # noqa: RUF012
+    metadata: Metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 15}  # noqa: RUF012
     arguments: ClassVar[tuple[str, ...]] = (
         "game",
         "preset",
@@ -337,7 +341,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         self.observation_space = Box(0, 255, pipeline.observation_shape, np.uint8)
         if continuous:
             low, high = np.array([[0, -np.pi, 0], [1, np.pi, 1]], np.float32)
-            self.action_space: Any = Box(low, high)
+            self.action_space: Box | Discrete = Box(low, high)
         else:
             self.action_space = Discrete(len(self._actions))
         super().__init__(render_mode, **parameters)
@@ -384,7 +388,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
             games.drawing_loader = partial(load_game, *rom)
         return games
 
-    def kernel_spec(self) -> dict[str, Any]:  # type: ignore[override]
+    def kernel_spec(self) -> KernelSpec:  # type: ignore[override]
         """Return sizes, names and defaults of the kernel."""
         return self._batch.spec
 
@@ -393,7 +397,7 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         return self._fixed_digest
 
     @classmethod
-    def reset_bounds(cls, options: dict[str, Any] | None) -> None:
+    def reset_bounds(cls, options: Options) -> None:
         """Return None: resets have no options."""
         check_options(options)
 
@@ -404,11 +408,11 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
         self._np_random_seed = seed
         self._generator = lane_generator(self._batch, 0)
 
-    def seeds_of(self, batch: Any) -> LaneSeeds:
+    def seeds_of(self, batch: Batch) -> LaneSeeds:
         """Return the object that seeds the lanes of a batch of this game."""
         return _GameSeeds(batch, self.pipeline.noop_seeding == "gymnasium")
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
         """Take one action; see `Env.step`.
 
         Raises:
@@ -427,12 +431,13 @@ class PreprocessedAtariEnv(NativeEnv[Any]):
     # --- what lanes have -----------------------------------------------------------------------
 
     @property
-    def ale(self) -> Any:
+    def ale(self) -> ALEInterface:
         """The emulator of this lane, for reading between steps.
 
         A single environment loads its ROM, and has an emulator, when it is first reset.
         """
-        return self._batch.store.ales[self._lane]
+        emulator: ALEInterface = self._batch.store.ales[self._lane]
+        return emulator
 
     @property
     def lives(self) -> int:
@@ -545,12 +550,12 @@ class AtariVectorEnv(NativeVectorEnv):
 
     def step(
         self, actions: np.ndarray, env_ids: EnvIds | None = None
-    ) -> tuple[Observations, Floats, Bools, Bools, Info]:
+    ) -> tuple[np.ndarray, Floats, Bools, Bools, Info]:
         """Step every game, or some of them; see `NativeVectorEnv.step`."""
         block_daemons_at_exit()
         return super().step(actions, env_ids)
 
-    def _states(self) -> list[Any]:
+    def _states(self) -> list[object]:
         return [env.state for env in self.lane_envs()]
 
     def _set_lanes_attr(self, name: str, values: Any) -> None:
@@ -575,7 +580,7 @@ class AtariVectorEnv(NativeVectorEnv):
 
         self._batch.exclusively(write)
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Stop the threads, and close the window."""
         super().close_extras(**kwargs)
         self._model.close()
@@ -587,7 +592,7 @@ class PresetAtariVectorEnv(AtariVectorEnv):
     Ids without frame skipping leave it to the preprocessing: the preset sets `frameskip`.
     """
 
-    ignored_arguments: ClassVar[dict[str, Any]] = {"frameskip": 1}  # of the ids
+    ignored_arguments: ClassVar[dict[str, object]] = {"frameskip": 1}  # of the ids
 
     def __init__(self, *args: Any, frameskip: Any = 1, **kwargs: Any) -> None:
         """Make the batch, with the preset's `frameskip` instead of 1; see `AtariVectorEnv`."""

@@ -143,7 +143,8 @@ class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
     @property
     def joints(self) -> list[Joint]:
         """The joints, hip and knee, twice; empty before the first reset."""
-        return self._world.joints
+        joints: list[Joint] = self._world.joints
+        return joints
 
     @property
     def terrain(self) -> list[Body]:

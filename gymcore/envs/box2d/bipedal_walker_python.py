@@ -438,7 +438,7 @@ class _Ray(Box2D.b2RayCastCallback):
 
     fraction = 1.0
 
-    def ReportFixture(self, fixture: Any, point: Any, normal: Any, fraction: float) -> float:
+    def ReportFixture(self, fixture: Any, point: object, normal: object, fraction: float) -> float:
         """Box2D calls this for each fixture that the ray hits; the walker is transparent."""
         if not fixture.filterData.categoryBits & 0x0001:
             return -1.0
@@ -646,6 +646,7 @@ def _draw_ground(surface: pygame.Surface, ground: Sequence[Point]) -> None:
             piece = np.clip(np.searchsorted(xs, columns) - 1, 0, len(steepness) - 1)
             rows = (np.interp(columns, xs, ys) - center[1]).astype(np.float32)
             slant = (1.0 / steepness[piece]).astype(np.float32)
-            return (rows - y) * slant + np.float32(depth)
+            distances: Pixels = (rows - y) * slant + np.float32(depth)
+            return distances
 
         paint(surface, color, center, reach, above_ground)

@@ -19,12 +19,22 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.base import process_wide, seeding
 from gymcore.base.optional_packages import pip_install
-from gymcore.core import ActType, ObsType
+from gymcore.core import ActType, Metadata, ObsType
 from gymcore.rendering.frames import DrawnEnv
 from gymcore.rendering.shapes import Point
 
 if TYPE_CHECKING:
     import pygame
+    from Box2D import (
+        b2Body,
+        b2BodyDef,
+        b2Contact,
+        b2FixtureDef,
+        b2RevoluteJoint,
+        b2RevoluteJointDef,
+        b2Shape,
+        b2World,
+    )
 
 STATE_VERSION = 3
 
@@ -50,16 +60,11 @@ Box2D: Any = load_box2d()
 
 
 # Objects of the package, which has no type annotations; programs may add attributes.
-PackageObject: TypeAlias = Any
-World: TypeAlias = Any
-"""A `b2World`."""
-Body: TypeAlias = Any
-"""A `b2Body`."""
-Joint: TypeAlias = Any
-"""A `b2RevoluteJoint`."""
-Contact: TypeAlias = Any
-"""A `b2Contact`."""
-Definition: TypeAlias = Any
+World: TypeAlias = "b2World"
+Body: TypeAlias = "b2Body"
+Joint: TypeAlias = "b2RevoluteJoint"
+Contact: TypeAlias = "b2Contact"
+Definition: TypeAlias = "b2BodyDef | b2FixtureDef | b2RevoluteJointDef | b2Shape"
 """A definition of a body, a fixture or a joint, or a shape."""
 
 
@@ -110,7 +115,7 @@ class ContactDetector(Box2D.b2ContactListener):
 class DrawnBox2DEnv(DrawnEnv[ObsType, ActType]):
     """Base of the environments over Box2D in Python and in compiled code: how they are drawn."""
 
-    metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array"], "render_fps": 50}  # noqa: RUF012
+    metadata: Metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 50}  # noqa: RUF012
 
     def _has_begun(self) -> bool:
         """Return whether `reset` has been called."""
@@ -266,7 +271,7 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
         for name, value in state["counters"].items():
             setattr(self, name, value)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the attributes, and the episode as its moves; worlds and windows are left out."""
         excluded = {"_renderer", "_drawing", "_start", "_moves", *self._not_pickled}
         attributes = {name: value for name, value in vars(self).items() if name not in excluded}

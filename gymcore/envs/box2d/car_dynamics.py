@@ -12,7 +12,7 @@ import math
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,7 +142,7 @@ class Car:
     def __init__(self, world: World, init_angle: float, init_x: float, init_y: float) -> None:
         """Put a car into the world at (x, y) meters; angles are radians, 0 along the y axis."""
         self.world = world
-        self.hull: Any = world.CreateDynamicBody(
+        self.hull: Body = world.CreateDynamicBody(
             position=(init_x, init_y),
             angle=init_angle,
             fixtures=[
@@ -316,7 +316,7 @@ class View:
         self.translation = translation
         self.cosine, self.sine = rotation(angle)
 
-    def place(self, points: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    def place(self, points: NDArray[np.floating]) -> NDArray[np.float64]:
         """Points [..., 2] of the world as float64 [..., 2] pixels."""
         x, y = points[..., 0].astype(np.float64), points[..., 1].astype(np.float64)
         pixels = np.empty(points.shape, np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -146,28 +146,32 @@ class _CompiledCar(Car):
             raise AttributeError(f"car.{name}: cannot be set; compiled code does not read it")
         super().__setattr__(name, value)
 
-    @property
-    def fuel_spent(self) -> float:  # type: ignore[override]
-        """Joules since the last step with an action."""
-        return float(self._episode["fuel_spent"])
+    if not TYPE_CHECKING:  # a type checker sees the attribute
 
-    @property
-    def particles(self) -> deque[Particle]:  # type: ignore[override]
-        """The newest marks of skidding wheels."""
-        num_made, marks = int(self._episode["marks_made"]), self._episode["marks"]
-        counts, on_grass = self._episode["mark_counts"], self._episode["mark_on_grass"]
-        newest = (number % len(marks) for number in range(max(num_made - len(marks), 0), num_made))
-        return deque(
-            Particle(
-                mark_color(on_grass[mark]),
-                [(x, y) for x, y in marks[mark][: counts[mark]].tolist()],
-                bool(on_grass[mark]),
+        @property
+        def fuel_spent(self) -> float:
+            """Joules since the last step with an action."""
+            return float(self._episode["fuel_spent"])
+
+        @property
+        def particles(self) -> deque[Particle]:
+            """The newest marks of skidding wheels."""
+            num_made, marks = int(self._episode["marks_made"]), self._episode["marks"]
+            counts, on_grass = self._episode["mark_counts"], self._episode["mark_on_grass"]
+            newest = (
+                number % len(marks) for number in range(max(num_made - len(marks), 0), num_made)
             )
-            for mark in newest
-        )
+            return deque(
+                Particle(
+                    mark_color(on_grass[mark]),
+                    [(x, y) for x, y in marks[mark][: counts[mark]].tolist()],
+                    bool(on_grass[mark]),
+                )
+                for mark in newest
+            )
 
 
-class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
+class CarRacing(RacingDeclarations, CompiledBox2DEnv):
     """A car with rear-wheel drive on a closed track of about 300 tiles, in a field of grass.
 
     - Observation uint8 [96, 96, 3]: the view from above, the car below its middle. The bars
@@ -256,7 +260,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         shades, widths = _score_texts()
         return {"lowest": _LOWEST_SCORE, "shades": shades, "widths": widths}
 
-    def make_batch(self, num_envs: int, **options: Any) -> Batch:
+    def make_batch(self, num_envs: int, **options: object) -> Batch:
         """Return a batch of worlds, each with its initial colors.
 
         Raises:
@@ -374,13 +378,15 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         self._track, self._road_corners = [], []
         return [*road, hull, *wheels]
 
-    @property  # type: ignore[misc]
-    def state(self) -> npt.NDArray[np.uint8] | None:
-        """The last observation, drawn again; None before the first reset."""
-        if not self._bodies:
-            return None
-        score = float(self._episode["shown_reward"])
-        return scaled(paint(self, score, marks=False), (STATE_W, STATE_H))
+    if not TYPE_CHECKING:  # an attribute of the engine in Python
+
+        @property
+        def state(self) -> npt.NDArray[np.uint8] | None:
+            """The last observation, drawn again; None before the first reset."""
+            if not self._bodies:
+                return None
+            score = float(self._episode["shown_reward"])
+            return scaled(paint(self, score, marks=False), (STATE_W, STATE_H))
 
     @property
     def road_color(self) -> Channels:
@@ -398,7 +404,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv[Any]):
         return self._color("grass_color")
 
     def _color(self, name: str) -> Channels:
-        color = self._episode[name]
+        color: npt.NDArray[np.float64] = self._episode[name]
         return color.copy() if self.domain_randomize else color.astype(np.int64)
 
     @property

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gymcore import error, spaces
 from gymcore.base.arguments import check_options, invalid_action
-from gymcore.core import Info, Options
+from gymcore.core import Info, Metadata, Options
 from gymcore.envs.box2d.box2d_env import (
     Body,
     Box2D,
@@ -92,7 +92,7 @@ _PEDALS = ((0.0, 0.0, 0.0), (-0.6, 0.0, 0.0), (0.6, 0.0, 0.0), (0.0, 0.2, 0.0), 
 
 Move = tuple[float, float, float] | None
 # Red, green and blue, 0 to 255; and corners with their color.
-Channels = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
+Channels = npt.NDArray[np.floating] | npt.NDArray[np.integer]
 ColoredPolygon = tuple[list[Point], Channels | tuple[int, int, int]]
 
 
@@ -125,7 +125,7 @@ def print_track(first: int, last: int) -> None:
 class RacingDeclarations:
     """What this environment and the compiled one have alike."""
 
-    metadata: dict[str, Any] = {  # noqa: RUF012
+    metadata: Metadata = {  # noqa: RUF012
         "render_modes": ["human", "rgb_array", "state_pixels"],
         "render_fps": FPS,
     }
@@ -195,7 +195,7 @@ class RacingDeclarations:
         return scaled(screen, size)
 
 
-class CarRacing(RacingDeclarations, Box2DEnv[Any]):
+class CarRacing(RacingDeclarations, Box2DEnv):
     """A car on a closed track; see `gymcore.envs.box2d.car_racing.CarRacing`."""
 
     counters = ("reward", "prev_reward", "tile_visited_count", "new_lap", "t")
@@ -258,7 +258,8 @@ class CarRacing(RacingDeclarations, Box2DEnv[Any]):
     def _draw_observation(self) -> npt.NDArray[np.uint8]:
         """Draw an observation, with the score before the cost of the last step."""
         score, self.reward = self.reward, self._score_seen
-        self.state = observation = self._render("state_pixels")
+        observation: npt.NDArray[np.uint8] = self._render("state_pixels")
+        self.state = observation
         self.reward = score
         return observation
 

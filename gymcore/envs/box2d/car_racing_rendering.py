@@ -28,6 +28,7 @@ from gymcore.rendering.window import load_pygame
 
 if TYPE_CHECKING:
     import pygame
+    from pygame import Surface
 
 __all__ = [
     "GRASS_DIM",
@@ -82,7 +83,7 @@ def paint(env: Any, score: float, marks: bool) -> pygame.Surface:
     env.surf = module.transform.flip(env.surf, False, True)
     env._render_indicators(WINDOW_W, WINDOW_H)
     text = score_text(score)
-    image: pygame.Surface = env.surf
+    image: Surface = env.surf
     image.blit(text, text.get_rect(center=_SCORE_AT))
     return image
 

@@ -91,7 +91,7 @@ class _CompiledBox2DEnvMeta(NativeEnvMeta):
         python = compiled.python_class.__mro__
         return [*(base for base in order if base not in (*compiled.__mro__, *python)), *python]
 
-    def __setattr__(cls, name: str, value: Any) -> None:
+    def __setattr__(cls, name: str, value: object) -> None:
         """Set an attribute of the class; a method may change the order of inheritance."""
         super().__setattr__(name, value)
         if name in getattr(cls, "compiled_methods", ()):  # as cloudpickle does

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from gymcore import error
-from gymcore.envs.box2d.box2d_env import Box2D, PackageObject, World
+from gymcore.envs.box2d.box2d_env import Body, Box2D, Contact, Joint, World
 from gymcore_ext.box2d.worlds import FUNCTIONS, read_members, step_and_save
 
 TESTED = "box2d 2.3.10 and box2d-py 2.3.8"
@@ -162,7 +162,7 @@ def _compare_world(world: World) -> None:
             _compare("contact point", point)
 
 
-def _compare(kind: str, item: PackageObject) -> None:
+def _compare(kind: str, item: Body | Contact | Joint) -> None:
     """Raise if the members of a structure are not the attributes of the package's object."""
     for name, value in read_members(kind, int(item.this)).items():
         attribute = operator.attrgetter(name)(item)

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 class _Number(Parameter):
     """A number that is checked like the constructor argument of its name."""
 
-    def encoded(self, value: Any) -> tuple[float, ...]:
+    def encoded(self, value: object) -> tuple[float, ...]:
         """Return the number as the entry of its column."""
         return (checked_number(self.name, value),)
 
 
-class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
+class LunarLander(ParticleBodies, CompiledBox2DEnv):
     """A craft with a main engine, two side engines and two sprung legs, over hilly ground.
 
     - Observation float32 [8]: x and y (0, 0 is the pad; half the viewport is 1), velocities, angle
@@ -165,7 +165,7 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv[Any]):
             self.render()
         return observation, reward, terminated, False, {}
 
-    def _as_numbers(self, action: Any) -> npt.NDArray[np.float64]:
+    def _as_numbers(self, action: object) -> npt.NDArray[np.float64]:
         """Return an action of another type or shape as two numbers; NaN runs no engine."""
         try:
             numbers = np.array(action, np.float64).ravel()

@@ -140,7 +140,7 @@ class ParticleBodies:
             self.world.DestroyBody(self._emitted.pop(0))
 
 
-class LunarLander(ParticleBodies, Box2DEnv[Any]):
+class LunarLander(ParticleBodies, Box2DEnv):
     """See `gymcore.envs.box2d.lunar_lander.LunarLander`: the same bit for bit."""
 
     counters = ("prev_shaping", "wind_idx", "torque_idx")
@@ -322,7 +322,7 @@ class LunarLander(ParticleBodies, Box2DEnv[Any]):
             self.render()
         return observation, reward, terminated, False, {}
 
-    def _continuous_engines(self, action: Any) -> tuple[float, float, int]:
+    def _continuous_engines(self, action: object) -> tuple[float, float, int]:
         """Power of the main engine, power of a side engine, its direction."""
         try:
             main, side = (float(number) for number in np.asarray(action).ravel().tolist())
@@ -604,7 +604,8 @@ def _background(
             rows = np.interp(columns, xs, ys) - center[1]
             piece = np.clip(np.searchsorted(xs, columns) - 1, 0, len(slopes) - 1)
             steepness = np.sqrt(1.0 + slopes[piece] ** 2)
-            return ((rows - y) / steepness + depth).astype(np.float32)
+            distances: Pixels = (rows - y) / steepness + depth
+            return distances.astype(np.float32)
 
         paint(surface, color, center, reach, above_ground)
 

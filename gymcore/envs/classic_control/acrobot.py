@@ -156,7 +156,8 @@ class AcrobotEnv(NativeDiscreteEnv):
 
     def _get_ob(self) -> npt.NDArray[np.float32]:
         """Return the observation of the current state."""
-        return self._get_obs()
+        observation: npt.NDArray[np.float32] = self._get_obs()
+        return observation
 
     @staticmethod
     def draw(
@@ -256,7 +257,8 @@ def bound(x: float, m: Any, M: float | None = None) -> float:
             m, M = m[0], m[1]
         except (TypeError, IndexError):
             raise ArgumentTypeError(f"m: expected two bounds where M is None, got {m!r}") from None
-    return min(max(x, m), M)
+    clipped: float = min(max(x, m), M)
+    return clipped
 
 
 def rk4(

@@ -201,7 +201,7 @@ class CartPoleVectorEnv(NativeVectorEnv):
         num_envs: int = 1,
         max_episode_steps: int | None = 500,
         render_mode: str | None = None,
-        sutton_barto_reward: Any = False,
+        sutton_barto_reward: object = False,
         **options: Any,
     ) -> None:
         """Create the batch; `options` are those of `NativeVectorEnv`."""

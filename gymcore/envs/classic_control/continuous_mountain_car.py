@@ -63,7 +63,7 @@ class Continuous_MountainCarEnv(MountainCarRendering[NDArray[np.float32]], Nativ
         return stored[:2] if stored[2] else stored[:2].astype(np.float32)
 
     @classmethod
-    def stored_state(cls, value: Any) -> Any:
+    def stored_state(cls, value: object) -> Any:
         """Return position, velocity and the flag, which is 0 for a float32 state."""
         numbers = np.asarray(value)
         return np.append(numbers, numbers.dtype != np.float32) if numbers.ndim == 1 else value

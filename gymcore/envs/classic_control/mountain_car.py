@@ -189,7 +189,7 @@ def _background(size: tuple[int, int], goal: float, low: float, high: float) -> 
         position = x / scale + low
         rows = height - 0.5 - (0.45 * np.sin(3.0 * position) + 0.55) * scale
         steepness = np.sqrt(1.0 + (1.35 * np.cos(3.0 * position)) ** 2)
-        vertical = np.abs(y - rows) / steepness - HILL_HALF_THICKNESS
+        vertical: Pixels = np.abs(y - rows) / steepness - HILL_HALF_THICKNESS
         return vertical.astype(np.float32, copy=False)
 
     paint(surface, BLACK, (0.0, 0.0), (float(width), float(height)), distance_from_hill)

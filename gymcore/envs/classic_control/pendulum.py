@@ -189,7 +189,8 @@ def _draw_torque(surface: pygame.Surface, axle: Point, scale: float, share: floa
     def distance(x: Pixels, y: Pixels) -> Pixels:
         from_ring = np.abs(np.sqrt(x * x + y * y) - np.float32(radius))
         into_open_quarter = np.minimum(np.float32(side) * x, -y)
-        return np.maximum(from_ring - np.float32(half_thickness), into_open_quarter)
+        into_arrow: Pixels = np.maximum(from_ring - np.float32(half_thickness), into_open_quarter)
+        return into_arrow
 
     reach = radius + half_thickness
     paint(surface, BLACK, axle, (reach, reach), distance)

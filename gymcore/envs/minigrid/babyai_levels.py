@@ -11,7 +11,7 @@ _TWO_ROOMS = {"num_rows": 1, "num_cols": 2}
 _BEHIND_A_DOOR = {**_TWO_ROOMS, "room_size": 6}
 _ONE_TASK = {"instr_kinds": ("action",)}
 _SYNTH = {"locations": False, "unblocking": True, "implicit_unlock": False}
-_LANGUAGE: dict[str, Any] = {
+_LANGUAGE: dict[str, object] = {
     "num_dists": 18,
     "locked_room_prob": 0.5,
     "locations": True,
@@ -25,7 +25,7 @@ _LANGUAGE: dict[str, Any] = {
 def of_language(**fixed: Any) -> Level:
     """Return a level whose instructions are drawn from the language, restricted by `fixed`."""
     free = {name: value for name, value in _LANGUAGE.items() if name not in fixed}
-    return of_rooms("LevelGen", fixed, **free)
+    return of_rooms("LevelGen", fixed, 0, **free)
 
 
 _GO = {"locked_room_prob": 0, "locations": False, "unblocking": False}

@@ -7,14 +7,14 @@ import math
 from collections import OrderedDict
 from enum import IntEnum
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
 from gymcore.base.arguments import count
-from gymcore.core import Info, Options
+from gymcore.core import Info, Metadata, Options
 from gymcore.envs.minigrid import babyai_levels, levels
 from gymcore.envs.minigrid.instructions import instruction_of
 from gymcore.envs.minigrid.world import (
@@ -30,7 +30,8 @@ from gymcore.native.state import digest
 from gymcore.native.struct_env import StructEnv
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces.layouts import layout_of, map_layout
-from gymcore.vector.engine import Lanes, StepResult
+from gymcore.vector.engine import Lanes, Mask, StepResult
+from gymcore.vector.vector_env import EnvIds
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.minigrid import grid_lane
 from gymcore_ext.minigrid.babyai import RULES as BABYAI_RULES
@@ -38,6 +39,9 @@ from gymcore_ext.minigrid.rules import RULES
 
 if TYPE_CHECKING:
     import pygame
+
+_Observation = TypeVar("_Observation")
+_Results = TypeVar("_Results", bound=tuple[Any, ...])
 
 _GOAL_DIRECTIONS = (None, "slope", "angle", "angle_atan2")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz ,"
@@ -77,8 +81,10 @@ def _max_steps(minimum: int) -> Parameter:
 def _goal_directions(width: int, height: int, kind: str) -> npt.NDArray[np.float64]:
     """Return slopes or angles, indexed by the rows and columns from the agent to a goal."""
     down, right = np.mgrid[1 - height : height, 1 - width : width].astype(np.float64)
+    slopes: npt.NDArray[np.float64]
     if kind == "angle_atan2":
-        return np.arctan2(down, right)
+        slopes = np.arctan2(down, right)
+        return slopes
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = np.where(right == 0, np.copysign(math.inf, down), down / right)
     slopes[height - 1, width - 1] = 0.0
@@ -114,7 +120,7 @@ class MiniGridEnv(StructEnv):
         (0.955, True)
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+    metadata: Metadata = {  # noqa: RUF012
         "render_modes": ["human", "rgb_array"],
         "render_fps": 10,
     }
@@ -144,7 +150,7 @@ class MiniGridEnv(StructEnv):
         tile_size: int = 32,
         agent_pov: bool = False,
         screen_size: int = 640,
-        **arguments: Any,
+        **arguments: object,
     ) -> None:
         """Make a level.
 
@@ -195,7 +201,7 @@ class MiniGridEnv(StructEnv):
         self._goal_direction = goal_direction
         self.highlight, self.tile_size, self.agent_pov = highlight, tile_size, agent_pov
         self.screen_size = screen_size
-        self.frame_size = (screen_size, screen_size)  # type: ignore[misc]
+        self.frame_size = (screen_size, screen_size)
         super().__init__(render_mode)
         self.action_space = spaces.Discrete(self._grid_spec.num_actions)
         arrays = self.observation_space
@@ -263,7 +269,7 @@ class MiniGridEnv(StructEnv):
         self._with_mission(results[0])
         return results
 
-    def _with_mission(self, observation: Any) -> Any:
+    def _with_mission(self, observation: _Observation) -> _Observation:
         if isinstance(observation, dict):
             observation["mission"] = self._mission or self.mission
         return observation
@@ -279,15 +285,16 @@ class MiniGridEnv(StructEnv):
     # --- the level as programs read and set it --------------------------------------------------
 
     def _lane_bytes(self) -> npt.NDArray[np.uint8]:
-        lane = self._batch.store.view()[self._lane, : self.lane_bytes]
+        lane: npt.NDArray[np.uint8] = self._batch.store.view()[self._lane, : self.lane_bytes]
         if self._batch.is_ready:
             self._grid_spec.begin(lane)
         return lane
 
-    def _lane_record(self) -> Any:
+    def _lane_record(self) -> np.void:
         """Return the lane as a structured scalar, a view."""
         dtype = self._grid_spec.lane_dtype
-        return self._lane_bytes()[: dtype.itemsize].view(dtype)[0]
+        record: np.void = self._lane_bytes()[: dtype.itemsize].view(dtype)[0]
+        return record
 
     @property
     def grid(self) -> Grid:
@@ -367,7 +374,8 @@ class MiniGridEnv(StructEnv):
     @property
     def dir_vec(self) -> npt.NDArray[np.int64]:
         """Step to the cell ahead of the agent, int64 [2]."""
-        return _DIRECTIONS[self.agent_dir].copy()
+        direction: npt.NDArray[np.int64] = _DIRECTIONS[self.agent_dir]
+        return direction.copy()
 
     @property
     def right_vec(self) -> npt.NDArray[np.int64]:
@@ -378,7 +386,8 @@ class MiniGridEnv(StructEnv):
     @property
     def front_pos(self) -> npt.NDArray[np.int64]:
         """Column and row of the cell ahead of the agent, int64 [2]."""
-        return self.agent_pos + self.dir_vec
+        place: npt.NDArray[np.int64] = self.agent_pos + self.dir_vec
+        return place
 
     @property
     def goal_pos(self) -> npt.NDArray[np.int64] | None:
@@ -389,7 +398,11 @@ class MiniGridEnv(StructEnv):
     goal_position = goal_pos  # minigrid's name in levels of the kind Crossing
 
     def place_agent(
-        self, top: Any = None, size: Any = None, rand_dir: bool = True, max_tries: int = 100_000
+        self,
+        top: object = None,
+        size: object = None,
+        rand_dir: bool = True,
+        max_tries: int = 100_000,
     ) -> tuple[int, int]:
         """Put the agent into a random empty cell, and return its place, as minigrid's method."""
         draw = self.np_random.integers
@@ -403,7 +416,7 @@ class MiniGridEnv(StructEnv):
     # --- state ---------------------------------------------------------------------------------
 
     @property
-    def state(self) -> Any:
+    def state(self) -> np.void | None:
         """The lane as a structured scalar, a copy; None before the first reset."""
         return self._lane_record().copy() if self._batch.is_ready else None
 
@@ -432,7 +445,7 @@ class MiniGridEnv(StructEnv):
         size = count("tile_size", tile_size, 1, _MAX_TILE)
         return self._grid_spec.frame(self._lane_bytes(), size, bool(agent_pov), bool(highlight))
 
-    def _render_frame(self, render_mode: str, state: Any) -> npt.NDArray[np.uint8] | None:
+    def _render_frame(self, render_mode: str, state: object) -> npt.NDArray[np.uint8] | None:
         frame = self.get_frame(self.highlight, self.tile_size, self.agent_pov)
         if render_mode == "rgb_array":
             return frame
@@ -476,7 +489,7 @@ class RoomsEnv(MiniGridEnv):
     )
 
     @property
-    def room_grid(self) -> list[list[Any]]:
+    def room_grid(self) -> Any:
         """The rooms, row by row: new objects of minigrid's class `Room`, with what is there now.
 
         A room is `locked` if one of its doors is. `door_pos` is None where there is no door.
@@ -558,7 +571,8 @@ class MiniGridVectorEnv(NativeVectorEnv):
         The array is a view that cannot be written to.
         """
         dtype = self._model._grid_spec.lane_dtype
-        records = self._batch.store.view()[:, : dtype.itemsize].view(dtype)[:, 0]
+        lanes = self._batch.store.view()[:, : dtype.itemsize]
+        records: np.ndarray = lanes.view(dtype)[:, 0]
         records.flags.writeable = False
         return records
 
@@ -573,7 +587,7 @@ class MiniGridVectorEnv(NativeVectorEnv):
         if not self._missions.are_current:
             self._batch.exclusively(lambda: self._missions.read(True))
 
-    def _with_missions(self, results: StepResult, lanes: Lanes | None) -> StepResult:
+    def _with_missions(self, results: _Results, lanes: Lanes | None) -> _Results:
         observations, infos, missions = results[0], results[-1], self._missions
         if isinstance(observations, dict):
             if "final_obs" in infos:
@@ -585,11 +599,13 @@ class MiniGridVectorEnv(NativeVectorEnv):
             observations["mission"] = missions.texts if lanes is None else missions.texts[lanes]
         return results
 
-    def _reset_lanes(self, seed: Any, options: Options, mask: Any) -> tuple[Any, Info]:
+    def _reset_lanes(
+        self, seed: int | list[int | None] | None, options: Options, mask: Mask | None
+    ) -> tuple[object, Info]:
         self._read_all_missions()
-        return self._with_missions(super()._reset_lanes(seed, options, mask), None)  # type: ignore[arg-type, return-value]
+        return self._with_missions(super()._reset_lanes(seed, options, mask), None)
 
-    def step(self, actions: np.ndarray, env_ids: Any = None) -> StepResult:
+    def step(self, actions: np.ndarray, env_ids: EnvIds | None = None) -> StepResult:
         """Step every lane, or some of them; see `NativeVectorEnv.step`."""
         if env_ids is not None:
             return super().step(actions, env_ids)
@@ -597,15 +613,15 @@ class MiniGridVectorEnv(NativeVectorEnv):
             self._read_all_missions()
         return self._with_missions(super().step(actions), None)
 
-    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
+    def _step_engine(self, actions: object, lanes: Lanes | None) -> StepResult:
         self._read_all_missions()
         return self._with_missions(super()._step_engine(actions, lanes), lanes)
 
-    def _write_lanes(self, saved: Any, lanes: Lanes) -> None:
+    def _write_lanes(self, saved: object, lanes: Lanes) -> None:
         super()._write_lanes(saved, lanes)
         self._model._grid_spec.renew_episode()
 
-    def _empty_observations(self, shape: tuple[int, ...]) -> Any:
+    def _empty_observations(self, shape: tuple[int, ...]) -> object:
         if isinstance(self.single_observation_space, spaces.Dict):
             raise error.InvalidArgument(
                 "observations: expected arrays to write to, because rollouts write no missions; "
@@ -617,7 +633,7 @@ class MiniGridVectorEnv(NativeVectorEnv):
 def _declare(base: type[MiniGridEnv], kind: str, name: str) -> None:
     """Define the class of a kind of levels, and the class of its batches."""
     common = (name for name in MiniGridEnv.__init__.__kwdefaults__ or () if name != "max_steps")
-    attributes: dict[str, Any] = {
+    attributes: dict[str, object] = {
         "__doc__": f"Levels of the kind {kind}; see `{base.__name__}`.",
         "__module__": __name__,
         "kind": kind,
@@ -629,7 +645,7 @@ def _declare(base: type[MiniGridEnv], kind: str, name: str) -> None:
 
 
 for _kind, _level in MiniGridEnv.levels.items():
-    _has_rooms = "room_size" in _level.arguments | _level.fixed
+    _has_rooms = "room_size" in {**_level.arguments, **_level.fixed}
     _base = _ObstaclesEnv if _kind == "DynamicObstacles" else MiniGridEnv
     _declare(RoomsEnv if _has_rooms else _base, _kind, _kind)
 for _kind in BabyAIEnv.levels:

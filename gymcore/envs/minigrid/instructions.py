@@ -25,17 +25,18 @@ def instruction_of(env: Any, text: str, memory: npt.NDArray[np.uint8]) -> Any:
         memory: `instruction_t` of compiled code, uint8 [n].
     """
     with needs("minigrid"):
+        from minigrid.core.constants import COLOR_NAMES
         from minigrid.envs.babyai.core import verifier
 
     class Description(verifier.ObjDesc):
         def __init__(self, text: str, bit: int) -> None:
-            names = verifier.OBJ_TYPES, verifier.COLOR_NAMES, verifier.LOC_NAMES
+            names = verifier.OBJ_TYPES, COLOR_NAMES, verifier.LOC_NAMES
             self.type, self.color, self.loc = (
                 next((name for name in choices if name in text.split()), None) for choices in names
             )
             self._identities = np.flatnonzero(memory[428:556] >> bit & 1)  # by `marks`
 
-        def find_matching_objs(self, _: Any = None, use_location: bool = True) -> Any:
+        def find_matching_objs(self, _: Any = None, use_location: bool = True) -> object:
             places, grid = env._lane_record()["objects"][self._identities], env.grid
             items = [grid.get(x, y) if x < grid.width else env.carrying for x, y, _ in places]
             present = (i for i in items if i is not None and i._identity in self._identities)
@@ -45,7 +46,7 @@ def instruction_of(env: Any, text: str, memory: npt.NDArray[np.uint8]) -> Any:
         obj_set = property(lambda self: self.find_matching_objs()[0])
         obj_poss = property(lambda self: self.find_matching_objs()[1])
 
-    def parsed(text: str, k: int) -> Any:  # task k, and the next ones
+    def parsed(text: str, k: int) -> object:  # task k, and the next ones
         for words, joined, numbers in (
             (" after you ", verifier.AfterInstr, (2, 0)),
             (", then ", verifier.BeforeInstr, (0, 2)),

@@ -73,12 +73,12 @@ class Level:
     """
 
     rules: str
-    arguments: dict[str, Any]
-    fixed: dict[str, Any]
+    arguments: Mapping[str, object]
+    fixed: Mapping[str, object]
     steps: Callable[[Any], int]
     see_through_walls: bool = False
 
-    def shape(self, name: str, arguments: Mapping[str, Any]) -> Shape:
+    def shape(self, name: str, arguments: Mapping[str, object]) -> Shape:
         """Return the shape of a level with the given arguments.
 
         Args:
@@ -97,13 +97,14 @@ class Level:
             raise ArgumentTypeError(
                 f"{name} has no argument {unknown[0]!r}; it has {sorted(self.arguments)}"
             )
-        defaults = self.arguments | self.fixed
-        values = defaults | dict(arguments)
+        defaults = {**self.arguments, **self.fixed}
+        values: dict[str, Any] = {**defaults, **arguments}
         rooms = (0, 0, 0)
         if "room_size" in values:
             smallest = 4 if self.rules == "PutNext" else 3
             lowest = {"room_size": smallest, "num_cols": 1, "num_rows": 1}
-            size, columns, rows = rooms = tuple(count(n, values[n], lowest[n]) for n in lowest)  # type: ignore[assignment]
+            size, columns, rows = (count(n, values[n], lowest[n]) for n in lowest)
+            rooms = size, columns, rows
             width, height = columns * (size - 1) + 1, rows * (size - 1) + 1
         else:
             sides = ("size", "size") if "size" in values else ("width", "height")
@@ -117,7 +118,7 @@ class Level:
         return Shape(width, height, int(self.steps(SimpleNamespace(**values))), numbers, rooms)
 
 
-def _numbers(name: str, value: Any, default: Any) -> tuple[float, ...]:
+def _numbers(name: str, value: Any, default: object) -> tuple[float, ...]:
     """Return the numbers that compiled code gets for an argument."""
     if name in _CHOICES:
         if name == "obstacle_type":  # minigrid has classes of these names
@@ -144,7 +145,7 @@ def _numbers(name: str, value: Any, default: Any) -> tuple[float, ...]:
     return (count(name, value, low, high),)
 
 
-def _position(name: str, value: Any, choices: tuple[str | None, ...]) -> int:
+def _position(name: str, value: str | None, choices: tuple[str | None, ...]) -> int:
     if value not in choices:
         raise InvalidArgument(f"{name}: expected one of {list(choices)}, got {value!r}")
     return choices.index(value)
@@ -156,7 +157,7 @@ def _square_level(rules: str, size: int, factor: int, see: bool = False, **argum
 
 
 def of_rooms(
-    rules: str, fixed: dict[str, Any] | None = None, steps: int = 0, **arguments: Any
+    rules: str, fixed: Mapping[str, object] | None = None, steps: int = 0, **arguments: Any
 ) -> Level:
     """Return a grid of rooms.
 
@@ -214,10 +215,10 @@ LEVELS: dict[str, Level] = {
 }
 
 
-Ids = dict[str, tuple[str, dict[str, Any]]]
+Ids = dict[str, tuple[str, dict[str, object]]]
 
 
-def ids(pattern: str, kind: str, *rows: Any, **same: Any) -> Ids:
+def ids(pattern: str, kind: str, *rows: object, **same: object) -> Ids:
     """Return ids of one class that differ in the values of some arguments.
 
     Args:
@@ -242,7 +243,7 @@ def _multi_room_ids(name: str, *values: int) -> Ids:
     return ids(f"MultiRoom-{name}", "MultiRoom", **dict(zip(_CHAIN, values, strict=False)))
 
 
-def _obstacles(name: str, *sizes: int, **same: Any) -> Ids:
+def _obstacles(name: str, *sizes: int, **same: object) -> Ids:
     return {
         f"Dynamic-Obstacles-{name}{n}x{n}-v0": (
             "DynamicObstacles",
@@ -253,7 +254,7 @@ def _obstacles(name: str, *sizes: int, **same: Any) -> Ids:
 
 
 _MAZE, _MAZE_1D = "ObstructedMaze_Full", "ObstructedMaze_1Dlhb"
-_RANDOM: dict[str, Any] = {"agent_start_pos": None}
+_RANDOM: dict[str, object] = {"agent_start_pos": None}
 _HIDDEN = {"key_in_box": True, "blocked": True}
 CORRIDORS = ((3, 1), (3, 2), (3, 3), (4, 3), (5, 3), (6, 3))
 _CROSSINGS = ((9, 1), (9, 2), (9, 3), (11, 5))

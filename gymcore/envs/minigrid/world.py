@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ _IDENTITY_SHIFT = 9
 _NOWHERE = 255
 
 
-def minigrid_method(place: str, name: str) -> Any:
+def minigrid_method(place: str, name: str) -> Callable[..., Any]:
     """Return a method of one of minigrid's classes, which is imported when the method is called.
 
     The method gets our object, whose attributes have the same names and values.
@@ -35,7 +36,7 @@ def minigrid_method(place: str, name: str) -> Any:
         name: Name of the method.
     """
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: object, *args: object, **kwargs: object) -> object:
         module, class_name = place.split(":")
         with needs("minigrid"):
             minigrid_class = getattr(importlib.import_module(module), class_name)
@@ -73,18 +74,20 @@ class WorldObj:
     cur_pos: tuple[int, int] | None = field(default=None, repr=False)
     # Number by which compiled code tracks an object, 0 for none, and the lane and episode where.
     _identity: int = field(default=0, repr=False)
-    _episode: Any = field(default=None, repr=False)
+    _episode: object = field(default=None, repr=False)
 
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:
-        """The class for `isinstance`: minigrid's one of this type, if minigrid was imported."""
-        objects = sys.modules.get("minigrid.core.world_object")
-        return getattr(objects, str(self.type).capitalize(), WorldObj)
+    if not TYPE_CHECKING:
 
-    def _values(self) -> tuple[Any, ...]:
+        @property
+        def __class__(self) -> type:
+            """The class for `isinstance`: minigrid's one of this type, if minigrid was imported."""
+            objects = sys.modules.get("minigrid.core.world_object")
+            return getattr(objects, str(self.type).capitalize(), WorldObj)
+
+    def _values(self) -> tuple[object, ...]:
         return self.type, self.color, self.is_open, self.is_locked, self.contains
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Return how to make a copy, which is an object of no level."""
         return WorldObj, self._values()
 
@@ -129,7 +132,7 @@ class Grid:
         height: Number of rows.
     """
 
-    def __init__(self, lane: Any, episode: Any) -> None:
+    def __init__(self, lane: np.void, episode: object) -> None:
         """Make the view of a lane, a structured scalar of `GridSpec.lane_dtype`, in an episode."""
         self._lane, self._episode = lane, episode
         self.height, self.width = lane["cells"].shape
@@ -202,7 +205,9 @@ class Grid:
     )
 
 
-def object_of(lane: Any, cell: int, episode: Any, place: Any = None) -> WorldObj | None:
+def object_of(
+    lane: np.void, cell: int, episode: object, place: tuple[int, int] | None = None
+) -> WorldObj | None:
     """Return the object in a cell, which is at `place`, or None."""
     kind, color, state, identity = cell & 15, cell >> 4 & 7, cell >> 7 & 3, cell >> _IDENTITY_SHIFT
     if kind in (0, _EMPTY):
@@ -214,7 +219,7 @@ def object_of(lane: Any, cell: int, episode: Any, place: Any = None) -> WorldObj
     return WorldObj(name, COLORS[color], is_open, is_locked, inner, place, identity, episode)
 
 
-def cell_of(lane: Any, item: WorldObj | None, episode: Any) -> int:
+def cell_of(lane: np.void, item: WorldObj | None, episode: object) -> int:
     """Return a cell with an object, in no place yet. A box with contents gets an identity."""
     objects, count = lane["objects"], int(lane["object_count"])
     chain: list[tuple[WorldObj, int, int]] = []  # the object, what it contains, and so on

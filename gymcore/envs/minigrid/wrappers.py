@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.envs.minigrid.env import MiniGridVectorEnv
 from gymcore.error import ArgumentTypeError, UnsupportedMode
+from gymcore.spaces import flatdim
 from gymcore.vector.vector_env import EnvIds, VectorEnv, VectorStep
 from gymcore.wrappers.vector.lanes import LaneWrapper
 
@@ -33,7 +33,7 @@ class _CountBonus(LaneWrapper):
         self.scale = scale
         self.counts = np.zeros((env.num_envs, model.width, model.height, *situations), np.uint32)
 
-    def _situations(self, records: np.ndarray, actions: npt.NDArray[Any]) -> tuple[Any, ...]:
+    def _situations(self, records: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, ...]:
         return records["agent_x"], records["agent_y"]
 
     def step(self, actions: Any, env_ids: EnvIds | None = None) -> VectorStep:
@@ -100,7 +100,7 @@ class ActionBonus(_CountBonus, RecordConstructorArgs):
 
     def __init__(self, env: VectorEnv) -> None:
         """Wrap a batch of levels; raises what `PositionBonus` does."""
-        _CountBonus.__init__(self, env, 1.0, 4, int(env.single_action_space.n))  # type: ignore[attr-defined]
+        _CountBonus.__init__(self, env, 1.0, 4, flatdim(env.single_action_space))
 
-    def _situations(self, records: np.ndarray, actions: npt.NDArray[Any]) -> tuple[Any, ...]:
+    def _situations(self, records: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, ...]:
         return *super()._situations(records, actions), records["agent_dir"], actions

@@ -127,7 +127,8 @@ class AntEnv(
     @property
     def contact_cost(self) -> np.float64:
         """The cost of the current contacts."""
-        return self._contact_cost_weight * np.sum(np.square(self.contact_forces))
+        cost: np.float64 = self._contact_cost_weight * np.sum(np.square(self.contact_forces))
+        return cost
 
 
 AntVectorEnv = MujocoVectorEnv.of(AntEnv)

@@ -129,7 +129,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         "render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"]
     }
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         """Collect the declared weights and the arguments that all lanes share."""
         super().__init_subclass__(**kwargs)
         for name, value in list(cls.__dict__.items()):
@@ -209,7 +209,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     def _complete(self) -> None:
         if not self._described and self._override("step") and not self._resets_compiled:
-            self.batch_type = PythonStepBatch  # type: ignore[misc]
+            self.batch_type = PythonStepBatch
         else:
             self._described = True
         self._compile()
@@ -509,7 +509,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Return the described observation of the current simulation, a new array [size]."""
         if self._described:
             self._call_overrides("get_body_com")
-            return super()._get_obs()
+            observation: npt.NDArray[np.float64] = super()._get_obs()
+            return observation
         return self.value_of(lambda s: joined(*self.describe(s).observation))
 
     def _ask_for_reward(
@@ -636,7 +637,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         self._ensure_seeded()
         self._batch.exclusively(self._batch.mark_ready)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return everything except the compiled parts, which `__setstate__` makes again."""
         state = super().__getstate__()
         del state["_simulations"]

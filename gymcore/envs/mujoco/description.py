@@ -115,7 +115,8 @@ class Arrays:
         if not 0 <= index < shape[0]:
             raise InvalidArgument(f"index: expected one of {shape[0]} rows of {name}, got {index}")
         width = shape[1]
-        return getattr(self, name)[index * width : (index + 1) * width]
+        array: Array = getattr(self, name)
+        return array[index * width : (index + 1) * width]
 
 
 class Simulation:

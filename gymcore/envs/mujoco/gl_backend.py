@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gymcore import error
 from gymcore.base import process_wide
-from gymcore.envs.mujoco.library import PACKAGES, mujoco_module
+from gymcore.envs.mujoco.library import PACKAGES as PACKAGES
+from gymcore.envs.mujoco.library import mujoco_module
 
 if TYPE_CHECKING:
     import mujoco
@@ -298,13 +299,15 @@ def _explanation(failures: list[tuple[str, str]]) -> str:
 
 # Frees contexts once, in the process that made them, and early enough at exit.
 
-_unreleased: list[weakref.finalize] = []
+_unreleased: list[weakref.finalize[..., object]] = []
 
 # The parent's resources in a forked child, referenced because collecting them would free them.
 _inherited: list[tuple[object, ...]] = []
 
 
-def release_once(owner: object, free: Callable[..., None], *args: object) -> weakref.finalize:
+def release_once(
+    owner: object, free: Callable[..., None], *args: object
+) -> weakref.finalize[..., object]:
     """Return a finalizer that frees a resource when called, when `owner` is collected, or at exit.
 
     It calls `free(*args)` once; `args` must not refer to `owner`. A forked child never calls it,

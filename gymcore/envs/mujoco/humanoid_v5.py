@@ -125,7 +125,8 @@ class HumanoidEnv(
     @property
     def contact_cost(self) -> np.float64:
         """The cost of the current contacts."""
-        return self.value_of(self.pressure)[0]
+        cost: np.float64 = self.value_of(self.pressure)[0]
+        return cost
 
 
 HumanoidVectorEnv = MujocoVectorEnv.of(HumanoidEnv)

@@ -34,7 +34,7 @@ class BrokenModel(error.InvalidArgument):
 def expand_model_path(model_path: str | os.PathLike[str]) -> str:
     """Return the path of a model's file; raise `ModelNotFound`, an `OSError`, if it does not exist.
 
-    A path that begins with `/` or `.` is returned unchanged, and `~` is expanded. Any other path is
+    A path that begins with `/` or `.` is returned unchanged, and `~` is expanded. Another path is
     the name of a model of gymcore, a file in its folder `assets`.
 
     Examples:
@@ -297,7 +297,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
     @property
     def dt(self) -> float:
         """Simulated seconds in one step: the model's time step times `frame_skip`."""
-        return self.model.opt.timestep * self.frame_skip
+        return float(self.model.opt.timestep) * self.frame_skip
 
     def set_state(self, qpos: ArrayLike, qvel: ArrayLike) -> None:
         """Set positions and velocities, and compute everything that depends on them (`mj_forward`).
@@ -364,7 +364,8 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         Raises:
             KeyError: If the model has no such body; the message lists the names.
         """
-        return self.data.body(body_name).xpos
+        position: NDArray[np.float64] = self.data.body(body_name).xpos
+        return position
 
     def state_vector(self) -> NDArray[np.float64]:
         """Return positions and velocities, a new float64 array [nq + nv]."""

@@ -100,7 +100,7 @@ class BaseRender:
     """
 
     con: mujoco.MjrContext
-    _release: weakref.finalize | None = None
+    _release: weakref.finalize[..., object] | None = None
 
     def __init__(
         self,
@@ -330,7 +330,8 @@ class OffScreenViewer(BaseRender):
             if geom.segid != -1:
                 objects[geom.segid + 1] = geom.objtype, geom.objid
         segments[segments >= len(objects)] = 0
-        return objects[segments]
+        pairs: NDArray[np.int32] = objects[segments]
+        return pairs
 
 
 class WindowViewer(BaseRender):
@@ -642,9 +643,9 @@ class MujocoRenderer:
         self.camera_id = -1 if camera_id is None else camera_id
         self.viewer: OffScreenViewer | WindowViewer | None = None
         # The camera view of the environment from which this one was copied.
-        self._copied_camera: dict[str, Any] | None = None
+        self._copied_camera: dict[str, object] | None = None
         # The camera view of each lane of a batch that has been drawn.
-        self._lane_cameras: dict[int, dict[str, Any]] = {}
+        self._lane_cameras: dict[int, dict[str, object]] = {}
         self._vopt = {} if visual_options is None else visual_options
         self._offscreen: OffScreenViewer | None = None
         self._window: WindowViewer | None = None
@@ -748,7 +749,7 @@ def _unexpected(render_mode: str | None, modes: tuple[str, ...]) -> UnexpectedMo
     return UnexpectedMode(message)
 
 
-def _camera_view(camera: mujoco.MjvCamera) -> dict[str, Any]:
+def _camera_view(camera: mujoco.MjvCamera) -> dict[str, object]:
     """Return the values of the attributes that say what a camera shows."""
     return {name: copy(getattr(camera, name)) for name in _PLACE}
 
@@ -824,7 +825,7 @@ def _find_camera(model: mujoco.MjModel, name: str) -> int:
             f"camera_name: expected a string, got {name!r} ({type(name).__name__})"
         )
     mujoco = mujoco_module()
-    number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, name)
+    number: int = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, name)
     if number == -1:
         logger.warn(
             f"camera_name: the model has no camera {name!r} ({_cameras(model)}); the free camera "

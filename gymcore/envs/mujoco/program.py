@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +38,7 @@ class Compiler:
         self.registers = 0
         self.constants: list[float] = []
         self.arrays: list[tuple[str, str]] = []
-        self._operations: dict[str, list[Any]] = {phase: [] for phase in PHASES}
+        self._operations: dict[str, list[object]] = {phase: [] for phase in PHASES}
         self._places: dict[tuple[str, int], Place] = {}
         self._quantities: list[q.Quantity] = []  # kept alive, so that ids in `_places` stay unique
 
@@ -228,7 +227,9 @@ class Program(Compiler):
             place = self._place("start", q.Array("data", name, option.size))
             self._write("start", q.where(q.finite(option), option, start), place)
 
-    def _write_results(self, description: Description) -> tuple[tuple[Any, ...], ...]:
+    def _write_results(
+        self, description: Description
+    ) -> tuple[tuple[str, type[np.int64] | type[np.float64], int, bool], ...]:
         """Compute reward, termination and infos into the next registers; return fields of infos."""
         if unknown := description.reset_infos.keys() - description.infos.keys():
             raise InvalidArgument(
@@ -276,8 +277,8 @@ def _with_size(name: str, quantity: q.Quantity, size: int) -> q.Quantity:
 
 def evaluate(
     quantity: q.Quantity,
-    model: Any,
-    data: Any,
+    model: object,
+    data: object,
     parameters: Mapping[str, float],
     action: npt.ArrayLike | None = None,
 ) -> npt.NDArray[np.float64]:

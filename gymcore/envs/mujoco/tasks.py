@@ -101,12 +101,13 @@ class Task(CompiledMujocoEnv):
     @classmethod
     def _declare(cls, constants: Mapping[str, object], defaults: Mapping[str, object]) -> None:
         """Define the weights among the arguments, and the constructor."""
+        attributes: dict[str, object] = {"__init__": constructor(constants, defaults)}
         for name in defaults:
             if (kind := _ARGUMENTS[name][0]) is not None:
-                weight = kind()
+                weight = attributes[name] = kind()
                 weight.__set_name__(cls, name)
-                setattr(cls, name, weight)
-        cls.__init__ = constructor(constants, defaults)  # type: ignore[method-assign]
+        for name, value in attributes.items():
+            setattr(cls, name, value)
 
 
 class Version4(Task):
@@ -191,7 +192,8 @@ class ControlCost(Task):
 
     def control_cost(self, action: npt.ArrayLike) -> np.float64:
         """Return the cost of the current controls; `action` is ignored, as in Gymnasium."""
-        return self.value_of(self.effort)[0]
+        cost: np.float64 = self.value_of(self.effort)[0]
+        return cost
 
 
 class Health(Task):

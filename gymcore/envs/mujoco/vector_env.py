@@ -45,11 +45,12 @@ class MujocoVectorEnv(NativeVectorEnv):
 
     @property
     def _simulations(self) -> Simulations:
-        return self._batch.store
+        simulations: Simulations = self._batch.store
+        return simulations
 
     def _reset_lanes(
         self, seed: int | list[int | None] | None, options: Options, mask: Mask | None
-    ) -> tuple[Any, Info]:
+    ) -> tuple[object, Info]:
         model = self._model.model
         self._simulations.start_from(*start_of(options, model.nq, model.nv, self.num_envs))
         try:
@@ -59,7 +60,9 @@ class MujocoVectorEnv(NativeVectorEnv):
 
     # --- models of lanes ------------------------------------------------------------------------
 
-    def _call_lanes(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    def _call_lanes(
+        self, name: str, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> list[object]:
         if self._is_of_model(name):
             models = self._simulations.models
             return [np.array(getattr(_owner(model, name), name)) for model in models]
@@ -71,7 +74,7 @@ class MujocoVectorEnv(NativeVectorEnv):
         ready = self._batch.is_ready
         return [_state(data) if ready else None for data in self._simulations.datas]
 
-    def _set_lanes_attr(self, name: str, values: Any) -> None:
+    def _set_lanes_attr(self, name: str, values: object) -> None:
         """Set a weight, `state` [nq + nv], `np_random`, or an array of models; see the class."""
         if self._is_of_model(name):
             self._set_of_model(name, values)
@@ -80,7 +83,7 @@ class MujocoVectorEnv(NativeVectorEnv):
         else:
             super()._set_lanes_attr(name, values)
 
-    def _set_states(self, values: Any) -> None:
+    def _set_states(self, values: object) -> None:
         """Set the states of lanes [nq + nv], one for all or one each."""
         model = self._model.model
         size = model.nq + model.nv
@@ -114,7 +117,7 @@ class MujocoVectorEnv(NativeVectorEnv):
         array = getattr(self._model.model, name, None)
         return isinstance(array, np.ndarray) and array.dtype == np.float64
 
-    def _set_of_model(self, name: str, values: Any) -> None:
+    def _set_of_model(self, name: str, values: object) -> None:
         mujoco = mujoco_module()
         before = np.asarray(getattr(_owner(self._model.model, name), name))
         try:
@@ -142,14 +145,14 @@ class MujocoVectorEnv(NativeVectorEnv):
                 setattr(owner, name, float(rows[lane]))
             mujoco.mj_setConst(model, scratch)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the state of `NativeVectorEnv`, and the models of lanes if they differ."""
         state = super().__getstate__()
         models = self._simulations.models
         state["_lane_models"] = None if models[0] is self._model.model else list(models)
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         """Make the batch again, and restore lanes and models."""
         state = dict(state)
         self._lane_models = state.pop("_lane_models")
@@ -169,7 +172,7 @@ class MujocoVectorEnv(NativeVectorEnv):
             return self.call("_render_frame", self.render_mode, None)
         return super().render()
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         """Stop the threads, close the window and free rendering contexts."""
         super().close_extras(**kwargs)
         self._model.close()

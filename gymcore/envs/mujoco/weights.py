@@ -111,11 +111,11 @@ class PrivateName:
     def __init__(self, weight: Weight) -> None:
         self.weight = weight
 
-    def __get__(self, env: Any, owner: Any) -> Any:
+    def __get__(self, env: Any, owner: type) -> Any:
         """Return the lane's value, or the constant of a subclass."""
         if env is None:
             return self
-        if self.weight.name not in owner.parameters:
+        if self.weight.name not in env.parameters:
             return getattr(env, self.weight.name)
         return Parameter.__get__(self.weight, env, owner)
 

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gymcore import spaces
+from gymcore.core import ActType
 from gymcore.envs.classic_control.cartpole import CartPoleEnv
 from gymcore.envs.functional_jax_env import (
     DrawnFunctions,
@@ -27,7 +28,7 @@ from gymcore.envs.functional_jax_env import (
     functional_params,
     new_surface,
 )
-from gymcore.experimental.functional import ActType, FuncEnv
+from gymcore.experimental.functional import FuncEnv
 from gymcore.vector.vector_env import AutoresetMode
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class CartPoleFunctional(
         scene = {"length": params.length, "x_threshold": params.x_threshold}
         CartPoleEnv.draw(render_state[0], numbers, **scene)
 
-    def render_init(  # type: ignore[override]
+    def render_init(
         self,
         params: ParamsLike = CartPoleParams,
         screen_width: int = 600,

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gymcore import spaces
+from gymcore.core import ActType
 from gymcore.envs.classic_control.pendulum import PendulumEnv
 from gymcore.envs.functional_jax_env import (
     DrawnFunctions,
@@ -24,7 +25,7 @@ from gymcore.envs.functional_jax_env import (
     functional_params,
     new_surface,
 )
-from gymcore.experimental.functional import ActType, FuncEnv
+from gymcore.experimental.functional import FuncEnv
 from gymcore.vector.vector_env import AutoresetMode
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class PendulumFunctional(
         numbers = np.asarray(state).tolist()
         PendulumEnv.draw(surface, numbers, last_torque=torque, max_torque=self.max_torque)
 
-    def render_init(  # type: ignore[override]
+    def render_init(
         self,
         screen_width: int = 600,
         screen_height: int = 400,

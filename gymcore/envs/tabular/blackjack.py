@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gymcore import spaces
+from gymcore.core import ActType
 from gymcore.envs.functional_jax_env import (
     DrawnFunctions,
     FunctionalParams,
@@ -22,7 +23,7 @@ from gymcore.envs.functional_jax_env import (
     new_surface,
 )
 from gymcore.envs.toy_text.blackjack import BlackjackEnv, card_name
-from gymcore.experimental.functional import ActType, FuncEnv
+from gymcore.experimental.functional import FuncEnv
 from gymcore.vector.vector_env import AutoresetMode
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class BlackjackFunctional(
         more = params.natural & stands & natural & (reward == 1)
         return jnp.where(params.sutton_and_barto, book_reward, jnp.where(more, 1.5, reward))
 
-    def render_init(  # type: ignore[override]
+    def render_init(
         self, screen_width: int = SCREEN_SIZE[0], screen_height: int = SCREEN_SIZE[1]
     ) -> RenderStateType:
         """Return a surface of this size, the text of a ten, and the suit of the open card."""

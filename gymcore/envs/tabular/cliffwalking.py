@@ -13,9 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from gymcore import spaces
+from gymcore.core import ActType
 from gymcore.envs.functional_jax_env import DrawnFunctions, RegisteredJaxEnv, new_surface
 from gymcore.envs.toy_text.cliffwalking import SHAPE, START, STEPS, CliffWalkingEnv, is_cliff
-from gymcore.experimental.functional import ActType, FuncEnv
+from gymcore.experimental.functional import FuncEnv
 from gymcore.vector.vector_env import AutoresetMode
 
 if TYPE_CHECKING:
@@ -131,9 +132,7 @@ class CliffWalkingFunctional(
         """Return the reward, float32; see the class."""
         return jnp.where(jnp.any(jnp.asarray(next_state.fallen)), -100.0, -1.0)
 
-    def render_init(  # type: ignore[override]
-        self, screen_width: int = 600, screen_height: int = 500
-    ) -> RenderStateType:
+    def render_init(self, screen_width: int = 600, screen_height: int = 500) -> RenderStateType:
         """Return a surface of 768 x 256 pixels, regardless of the arguments, and the grid.
 
         Raises:

@@ -153,7 +153,7 @@ class BlackjackEnv(NativeDiscreteEnv):
         _draw_hand(pen, [card_name(card) for card in player], None, height / 2 + 0.07)
         _write(pen, f"Player  {total}{verdict}", LABEL, (0.5, height - 0.075), 0.055)
 
-    def draw_arguments(self) -> dict[str, Any]:
+    def draw_arguments(self) -> dict[str, object]:
         """Return the hands and the dealer's open card for drawing."""
         return {
             "player": self.player,

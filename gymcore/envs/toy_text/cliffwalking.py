@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_walker, facing_after
 from gymcore.envs.toy_text.tabular import GridEnv, Outcome, Transitions
@@ -83,7 +82,7 @@ class CliffWalkingEnv(GridEnv):
         table = {s: {a: outcomes(cell, a) for a in range(4)} for s, cell in enumerate(cells)}
         return Transitions(table, np.eye(self.nS)[START])
 
-    def _calculate_transition_prob(self, current: Sequence[Any], move: int) -> list[Outcome]:
+    def _calculate_transition_prob(self, current: Sequence[object], move: int) -> list[Outcome]:
         """Return the outcomes of a move from a cell (row, column), for the table."""
         turns = (-1, 0, 1) if self.is_slippery else (0,)
         outcomes: list[Outcome] = []
@@ -95,9 +94,10 @@ class CliffWalkingEnv(GridEnv):
             outcomes.append((1 / len(turns), *end))
         return outcomes
 
-    def _limit_coordinates(self, coord: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _limit_coordinates(self, coord: np.ndarray) -> np.ndarray:
         """Return a cell (row, column) clipped to the grid."""
-        return np.clip(coord, 0, (ROWS - 1, COLUMNS - 1))
+        limited: np.ndarray = np.clip(coord, 0, (ROWS - 1, COLUMNS - 1))
+        return limited
 
     def text(self) -> str:
         """Return the grid as text: x is the walker, C the cliff, T the goal, o any other cell."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -244,12 +244,14 @@ class GridEnv(TabularEnv):
             return self._build_table()
         return _built_table(type(self), *(getattr(self, name) for name in self.arguments))
 
-    @property
-    def frame_size(self) -> tuple[int, int]:  # type: ignore[override]
-        """Width and height in pixels; small maps have large tiles."""
-        rows, columns = self.shape
-        tile = max(8, min(self.tile, 1024 // max(rows, columns)))
-        return columns * tile, rows * tile
+    if not TYPE_CHECKING:  # a type checker sees the attribute
+
+        @property
+        def frame_size(self) -> tuple[int, int]:
+            """Width and height in pixels; small maps have large tiles."""
+            rows, columns = self.shape
+            tile = max(8, min(self.tile, 1024 // max(rows, columns)))
+            return columns * tile, rows * tile
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[int, Info]:
         """Start an episode; see `NativeEnv.reset`."""
@@ -290,7 +292,7 @@ def _reject_change(self: object, *args: object, **kwargs: object) -> NoReturn:
     )
 
 
-class FixedDict(dict):
+class FixedDict(dict[Any, Any]):
     """An immutable dict; copies are plain dicts."""
 
     __setitem__ = __delitem__ = __ior__ = _reject_change
@@ -301,7 +303,7 @@ class FixedDict(dict):
         return dict, (dict(self),)
 
 
-class FixedList(list):
+class FixedList(list[Any]):
     """An immutable list; copies are plain lists."""
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _reject_change

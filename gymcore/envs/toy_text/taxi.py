@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import product
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gymcore.base.colorize import colorize
 from gymcore.core import Info, Options
 from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, facing_after
-from gymcore.envs.toy_text.tabular import GridEnv, Transitions, moved, probability
+from gymcore.envs.toy_text.tabular import GridEnv, Outcome, Transitions, moved, probability
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import FailedCheck, InvalidArgument
 from gymcore.native.parameters import Number, Parameter, as_number, flag
@@ -179,8 +179,10 @@ class TaxiEnv(GridEnv):
 
     def _build_table(self) -> Transitions:
         """Return the table of transitions."""
-        table: Any = {s: {a: [] for a in range(NUM_ACTIONS)} for s in range(NUM_STATES)}
-        self._transitions = SimpleNamespace(P=table)  # type: ignore[assignment]
+        table: dict[int, dict[int, list[Outcome]]] = {
+            s: {a: [] for a in range(NUM_ACTIONS)} for s in range(NUM_STATES)
+        }
+        self._transitions = cast("Transitions", SimpleNamespace(P=table))
         starts = np.zeros(NUM_STATES)
         build = self._build_rainy_transitions if self.is_rainy else self._build_dry_transitions
         for row, col, passenger, goal in product(range(5), range(5), range(5), range(4)):
@@ -287,7 +289,8 @@ class TaxiEnv(GridEnv):
 
     def action_mask(self, state: int) -> npt.NDArray[np.int8]:
         """Return whether each action changes something in a state, int8 [6], a new array."""
-        return _masks()[encode(*self.decode(state))].copy()
+        mask: npt.NDArray[np.int8] = _masks()[encode(*self.decode(state))]
+        return mask.copy()
 
     @property
     def fickle_step(self) -> bool:

@@ -38,7 +38,7 @@ class CloudpickleWrapper(Generic[EnvType]):
         """Return the function as pickled by cloudpickle."""
         import cloudpickle
 
-        return cloudpickle.dumps(self.fn)
+        return bytes(cloudpickle.dumps(self.fn))
 
     def __setstate__(self, state: bytes) -> None:
         """Restore the function from its pickle, which may run any code."""

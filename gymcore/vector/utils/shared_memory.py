@@ -49,7 +49,7 @@ class SharedArray(Protocol):
 class Context(Protocol):
     """The `multiprocessing` module, or one of its contexts."""
 
-    def Array(self, typecode_or_type: Any, size_or_initializer: int, /) -> Any:
+    def Array(self, typecode_or_type: Any, size_or_initializer: int, /) -> SharedArray:
         """Return a synchronized array of zeros."""
 
 
@@ -101,7 +101,10 @@ def _create_array(space: Space, n: int = 1, ctx: Context | None = None) -> Share
 @create_shared_memory.register(Tuple)
 @create_shared_memory.register(Dict)
 def _create_parts(space: Tuple | Dict, n: int = 1, ctx: Context | None = None) -> SharedMemory:
-    return space._pack([create_shared_memory(part, n, ctx) for part in space._parts()])
+    parts: SharedMemory = space._pack(
+        [create_shared_memory(part, n, ctx) for part in space._parts()]
+    )
+    return parts
 
 
 @create_shared_memory.register(Text)

@@ -39,9 +39,10 @@ import traceback
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from multiprocessing.connection import wait
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore.error import EnvironmentFailed, InvalidArgument, SpaceMismatch
 from gymcore.vector.protocols import LoopEngine
@@ -65,7 +66,15 @@ from gymcore.vector.workers.messages import (
 from gymcore.vector.workers.shared_memory import check_sharable, stacked_rewards
 from gymcore.vector.workers.worker import ProcessSetup
 
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
+    from gymcore.core import Env, Info
+
 __all__ = ["CustomWorkers"]
+
+Request: TypeAlias = tuple[str, object]
+"""A command and its data."""
 
 # How long after the answer `(None, False)` the report of the exception may arrive, in seconds.
 _REPORT_SECONDS = 1.0
@@ -84,7 +93,9 @@ class _ErrorQueue:
     def __init__(self, setup: ProcessSetup) -> None:
         self._setup = setup
 
-    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+    def put(
+        self, item: tuple[int, object, object, object], block: bool = True, timeout: object = None
+    ) -> None:
         """Send `(index, exception class, exception, traceback text)` to the parent."""
         index, _, exception, text = item
         if not isinstance(exception, BaseException):
@@ -99,7 +110,12 @@ class _ErrorQueue:
     put_nowait = put
 
 
-def _run_loop(setup: ProcessSetup, functions: Any, index: int, *shared: Any) -> None:
+def _run_loop(
+    setup: ProcessSetup,
+    functions: tuple[Any, CloudpickleWrapper[Env]],
+    index: int,
+    *shared: Any,
+) -> None:
     """Run the loop in its process."""
     loop, env_fn = functions
     errors = _ErrorQueue(setup)
@@ -121,7 +137,7 @@ class _Worker(pool.WorkerProcess):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         # None for each request, and the messages received since the first; `poll` unpickles these.
-        self.log: list[Any] = []
+        self.log: list[memoryview | Failure | list[object] | None] = []
 
     def post(self, request: Pickled) -> None:
         """Send a request; `poll` sends the part that the pipe does not accept now."""
@@ -131,7 +147,7 @@ class _Worker(pool.WorkerProcess):
             append_results(self.log, self.stream.put, (request,))
             self.stream.pump()
 
-    def poll(self) -> tuple[list[Any], list[Failure]]:
+    def poll(self) -> tuple[list[object], list[Failure]]:
         """Send and receive as much as possible without waiting.
 
         Returns:
@@ -141,7 +157,7 @@ class _Worker(pool.WorkerProcess):
         messages = itertools.islice(iter(self.stream.take, None), _MAX_MESSAGES)
         append_results(self.log, memoryview, messages)
         num_abandoned = self.log.count(None) - 1
-        answer: list[Any] = []
+        answer: list[object] = []
         failures: list[Failure] = []
         for i, entry in enumerate(self.log):
             if isinstance(entry, memoryview):
@@ -157,7 +173,7 @@ class _Worker(pool.WorkerProcess):
         return answer, failures
 
 
-def _unpickled(data: memoryview) -> Any:
+def _unpickled(data: memoryview) -> Failure | list[object]:
     """Return a `Failure`, or a list with an answer."""
     try:
         message = pickle.loads(data)
@@ -207,11 +223,11 @@ class CustomWorkers:
             raise
 
     @property
-    def processes(self) -> list[Any]:
+    def processes(self) -> list[BaseProcess]:
         """The `multiprocessing` process of each environment; none after `close`."""
         return [worker.process for worker in self._workers]
 
-    def post(self, call: str, requests: Sequence[Any]) -> None:
+    def post(self, call: str, requests: Sequence[Request]) -> None:
         """Send a request to every worker, unless one has died; `wait` must follow."""
         pickled = [Pickled.of(request) for request in requests]
         self._call = call
@@ -220,7 +236,7 @@ class CustomWorkers:
         for worker, request in zip(self._workers, pickled, strict=True):
             worker.post(request)
 
-    def reset_wait(self, timeout: float | None = None) -> tuple[Any, list[dict[str, Any]]]:
+    def reset_wait(self, timeout: float | None = None) -> tuple[Any, list[Info]]:
         """Return the batch of observations and the info of each environment."""
         observations, infos = zip(*self.wait("reset_wait", timeout, 2), strict=True)
         return self._batch(observations), [info or {} for info in infos]
@@ -230,7 +246,7 @@ class CustomWorkers:
         results = self.wait("step_wait", timeout, 5)
         observations, rewards, terminated, truncated, infos = zip(*results, strict=True)
         numbers = np.zeros(len(rewards))
-        vectors: dict[int, Any] = {}
+        vectors: dict[int, npt.NDArray[np.float64]] = {}
         for index, reward in enumerate(rewards):
             try:
                 array = np.asarray(reward)
@@ -265,7 +281,7 @@ class CustomWorkers:
             full = any(worker.stream.unsent for worker in unanswered)
             pause = FULL_PIPE_SECONDS if full else SLICE_SECONDS
             wait([worker.stream.fileno() for worker in unanswered], min(pause, remaining))
-        results: list[Any] = []
+        results: list[object] = []
         failed: list[_Worker] = []
         for worker in self._workers:
             worker.slow = False
@@ -301,7 +317,7 @@ class CustomWorkers:
             return failures_raised(failures)
         return pool.died(workers, self._call)
 
-    def _wrong_answer(self, worker: _Worker, expected: str, answer: Any) -> EnvironmentFailed:
+    def _wrong_answer(self, worker: _Worker, expected: str, answer: object) -> EnvironmentFailed:
         where = f"the worker of environment {worker.index} answered {self._call}"
         return EnvironmentFailed(
             f"{where} with {answer!r:.200}, expected {expected}", [worker.index]
@@ -322,7 +338,7 @@ class CustomWorkers:
         failures = [failure for worker in workers for failure in worker.poll()[1]]
         return [failure._replace(call=self._call) for failure in failures]
 
-    def _batch(self, env_observations: Sequence[Any]) -> Any:
+    def _batch(self, env_observations: Sequence[object]) -> object:
         """Return the batch of observations."""
         if self._memory is not None:
             observations = read_from_shared_memory(self._space, self._memory, len(self._workers))
@@ -352,7 +368,7 @@ class CustomWorkers:
         return failures
 
 
-def _check_reported_fits(envs: LoopEngine, fits: Sequence[Sequence[Any]]) -> None:
+def _check_reported_fits(envs: LoopEngine, fits: Sequence[Sequence[object]]) -> None:
     """Raise `SpaceMismatch` if workers report spaces that do not fit the spaces of `envs`.
 
     `fits` has a pair for each environment: whether its observation space and its action space fit.

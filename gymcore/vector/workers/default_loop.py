@@ -5,24 +5,39 @@ from __future__ import annotations
 import contextlib
 import sys
 import traceback
-from collections.abc import Callable
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat
 
 from gymcore.spaces.utils import is_space_dtype_shape_equiv
 from gymcore.vector.utils.shared_memory import write_to_shared_memory
 from gymcore.vector.vector_env import AutoresetMode
 from gymcore_ext.python_envs.infos import copied
 
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from gymcore.core import Env, Info
+    from gymcore.spaces import Space
+    from gymcore.vector.protocols import EnvFn
+    from gymcore.vector.utils.shared_memory import SharedMemory
+
+
+class ErrorQueue(Protocol):
+    """Where a loop reports an exception to the parent."""
+
+    def put(self, item: tuple[object, ...]) -> None:
+        """Send `(index, exception class, exception, traceback text)`."""
+
 
 def _async_worker(
     index: int,
-    env_fn: Callable[[], Any],
-    pipe: Any,
-    parent_pipe: Any,
-    shared_memory: Any,
-    error_queue: Any,
+    env_fn: EnvFn,
+    pipe: Connection,
+    parent_pipe: Connection,
+    shared_memory: SharedMemory | None,
+    error_queue: ErrorQueue,
     autoreset_mode: AutoresetMode,
-    semaphore: Any = None,
+    semaphore: AbstractContextManager[object] | None = None,
 ) -> None:
     """Answer the requests of `gymcore.vector.workers.custom` for one environment.
 
@@ -56,13 +71,13 @@ def _async_worker(
 class _Lane:
     """One environment, with a method for each command."""
 
-    def __init__(self, env: Any, autoreset_mode: AutoresetMode) -> None:
+    def __init__(self, env: Env, autoreset_mode: AutoresetMode) -> None:
         self.env = env
         self.mode = autoreset_mode
         self.observation: Any = None
         self.ended = False
 
-    def check_spaces(self, data: Any) -> tuple[bool, bool]:
+    def check_spaces(self, data: tuple[object, Space, Space]) -> tuple[bool, bool]:
         mode, observation_space, action_space = data
         own_space = self.env.observation_space
         if mode == "same":
@@ -71,15 +86,15 @@ class _Lane:
             fits = is_space_dtype_shape_equiv(own_space, observation_space)
         return fits, self.env.action_space == action_space
 
-    def reset(self, data: Any) -> tuple[Any, Any]:
+    def reset(self, data: Info) -> tuple[object, Info]:
         self.ended = False
         self.observation, info = self.env.reset(**data)
         return self.observation, info
 
-    def reset_noop(self, data: Any) -> tuple[Any, Any]:
+    def reset_noop(self, data: None) -> tuple[object, Info]:
         return self.observation, {}
 
-    def step(self, action: Any) -> tuple[Any, ...]:
+    def step(self, action: Any) -> tuple[object, SupportsFloat, bool, bool, Info]:
         if self.ended and self.mode is AutoresetMode.NEXT_STEP:
             observation, info = self.reset({})
             return observation, 0, False, False, info
@@ -91,10 +106,10 @@ class _Lane:
             info = {**final, **(self.reset({})[1] or {})}
         return self.observation, reward, terminated, truncated, info
 
-    def call(self, data: Any) -> Any:
+    def call(self, data: tuple[str, tuple[object, ...], dict[str, object]]) -> object:
         name, args, kwargs = data
         value = self.env.get_wrapper_attr(name)
         return value(*args, **kwargs) if callable(value) else value
 
-    def setattr(self, data: Any) -> None:
+    def setattr(self, data: tuple[str, object]) -> None:
         self.env.set_wrapper_attr(*data)

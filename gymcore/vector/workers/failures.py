@@ -178,7 +178,7 @@ def _combined_class(kind: type) -> type[EnvironmentFailed]:
         return EnvironmentFailed
 
 
-def _reduce_combined(self: Any) -> tuple[Any, ...]:
+def _reduce_combined(self: Any) -> tuple[object, ...]:
     return _rebuilt, (self._kind, self.message, self.lanes, self.traceback)
 
 
@@ -226,7 +226,7 @@ def _pickled_class(kind: type) -> bytes | None:
     return None
 
 
-def _pickled(value: Any) -> bytes | None:
+def _pickled(value: object) -> bytes | None:
     """Return the pickle of a class or exception, or None if it cannot be pickled and loaded."""
     try:
         data = pickle.dumps(value)
@@ -236,7 +236,7 @@ def _pickled(value: Any) -> bytes | None:
     return data
 
 
-def _unpickled(data: bytes | None) -> Any:
+def _unpickled(data: bytes | None) -> object:
     if data is None:
         return None
     try:

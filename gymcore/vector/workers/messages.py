@@ -14,12 +14,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from multiprocessing.reduction import ForkingPickler
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 __all__ = ["FULL_PIPE_SECONDS", "SLICE_SECONDS", "MessageStream", "Pickled", "append_results"]
+
+_Result = TypeVar("_Result")
 
 # Header of a message, as in `multiprocessing.connection.Connection`: the length in bytes, or -1 and
 # the length in 64 bits.
@@ -45,7 +47,7 @@ _NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
 
 
 def append_results(
-    results: list[Any], function: Callable[..., Any], *arguments: Iterable[Any]
+    results: list[_Result], function: Callable[..., _Result], *arguments: Iterable[object]
 ) -> None:
     """Call a function as `map` does, and append each result before a signal handler can run.
 
@@ -66,7 +68,7 @@ class Pickled(bytes):
     """A message that is already pickled."""
 
     @classmethod
-    def of(cls, message: Any) -> Pickled:
+    def of(cls, message: object) -> Pickled:
         """Pickle an object, with `cloudpickle` if necessary."""
         return cls(_pickled(message))
 
@@ -123,7 +125,7 @@ class MessageStream:
         with contextlib.suppress(Exception):
             self.close()
 
-    def send(self, message: Any, deadline: float, alive: Callable[[], bool]) -> None:
+    def send(self, message: object, deadline: float, alive: Callable[[], bool]) -> None:
         """Send an object.
 
         Raises:
@@ -136,7 +138,7 @@ class MessageStream:
             self._wait(deadline, alive)
             self.pump()
 
-    def put(self, message: Any) -> None:
+    def put(self, message: object) -> None:
         """Queue an object for the next call of `send`, `receive` or `pump`."""
         data = message if type(message) is Pickled else _pickled(message)
         size = len(data)
@@ -269,14 +271,14 @@ class _BlockingStream:
         """Close the pipe; calling it again does nothing."""
         self._connection.close()
 
-    def send(self, message: Any, deadline: float, alive: Callable[[], bool]) -> None:
+    def send(self, message: object, deadline: float, alive: Callable[[], bool]) -> None:
         """Send an object; see `MessageStream`."""
         try:
             self.put(message)
         except OSError as problem:
             raise ConnectionError("the other process has closed the pipe") from problem
 
-    def put(self, message: Any) -> None:
+    def put(self, message: object) -> None:
         """Send an object at once; see `MessageStream`."""
         data = message if type(message) is Pickled else _pickled(message)
         self._connection.send_bytes(data)
@@ -315,7 +317,7 @@ class _BlockingStream:
         return True
 
 
-def _pickled(message: Any) -> bytes:
+def _pickled(message: object) -> bytes:
     """Pickle an object, with `cloudpickle` if `pickle` cannot."""
     try:
         return bytes(ForkingPickler.dumps(message, pickle.HIGHEST_PROTOCOL))

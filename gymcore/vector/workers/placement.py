@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -92,7 +92,7 @@ def _thread_times() -> tuple[int, int]:
     return int(run_ns), int(wait_ns)
 
 
-def placements(affinity: Any, num_workers: int) -> list[Place]:
+def placements(affinity: object, num_workers: int) -> list[Place]:
     """Return where each worker waits, for the argument `worker_affinity`.
 
     Raises:

@@ -10,7 +10,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gymcore import error
 from gymcore.base import process_wide
@@ -24,6 +24,7 @@ from gymcore.vector.workers.shared_memory import Bounds, CrashLog, Memory, Plan,
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
+    from multiprocessing.process import BaseProcess
 
     from gymcore.vector.protocols import EnvFn
 
@@ -54,7 +55,7 @@ _MAIN_GUARD = (
     'environment under if __name__ == "__main__":'
 )
 
-Replies = dict[int, dict[str, Any]]
+Replies = dict[int, worker.WorkerMessage]
 """Reply messages, by worker."""
 
 _started_processes: weakref.WeakSet[WorkerProcess] = weakref.WeakSet()
@@ -64,7 +65,7 @@ def _forget_in_child() -> None:
     """Prevent a forked child from ending its parent's workers when its interpreter exits."""
     from multiprocessing import process
 
-    children: Any = getattr(process, "_children", None)
+    children: set[BaseProcess] | None = getattr(process, "_children", None)
     if children is not None:
         for handle in _started_processes:
             children.discard(handle.process)
@@ -95,8 +96,8 @@ class WorkerProcess:
         daemon: bool,
         others: Iterable[WorkerProcess | None],
         main: Callable[..., None],
-        functions: Any,
-        args: tuple[Any, ...],
+        functions: object,
+        args: tuple[object, ...],
     ) -> None:
         """Start a process that runs `main(setup, functions, *args)`.
 
@@ -122,7 +123,7 @@ class WorkerProcess:
             self._crash_log,
             tuple(inherited) if forked else (),
         )
-        self.process: Any = context.Process(
+        self.process: BaseProcess = context.Process(
             target=worker.run_process,
             name=name,
             args=(setup, main, functions if forked else None, *args),
@@ -148,7 +149,7 @@ class WorkerProcess:
         if not forked:
             self.stream.put((worker.pickled_registered(), functions))
         self._pidfd = worker.open_pidfd(self.process.pid)
-        self._poll: Any = None
+        self._poll: select.poll | None = None
         if self._pidfd is not None:
             # Reports the end of a process even if another part of the program has collected its
             # exit status, or if one of its child processes still holds its pipes.
@@ -179,7 +180,7 @@ class WorkerProcess:
                 time.sleep(0.001)
         return self._exit_code
 
-    def send(self, message: Any, deadline: float, call: str) -> None:
+    def send(self, message: object, deadline: float, call: str) -> None:
         """Send a message.
 
         Raises:
@@ -193,7 +194,7 @@ class WorkerProcess:
         except TimeoutError:
             raise timed_out([self], call) from None
 
-    def next_message(self) -> tuple[int, dict[str, Any]] | None:
+    def next_message(self) -> tuple[int, worker.WorkerMessage] | None:
         """Return a message that has arrived, without waiting; None if there is none."""
         try:
             number, message = self.stream.receive(0.0, self.alive)
@@ -333,7 +334,7 @@ class WorkerPool:
         self._places = places
         self._plan: Plan | None = None
         self._closing = False
-        self._lane_messages: dict[int, dict[str, Any]] = {}
+        self._lane_messages: dict[int, worker.LaneMessage] = {}
         self._block = SharedBlock()
         self._workers: list[Any] = [None] * len(bounds)  # a `WorkerProcess` each
         try:
@@ -345,7 +346,7 @@ class WorkerPool:
             raise
 
     @property
-    def processes(self) -> list[Any]:
+    def processes(self) -> list[BaseProcess]:
         """The `multiprocessing.Process` of each worker."""
         return [handle and handle.process for handle in self._workers]
 
@@ -353,9 +354,8 @@ class WorkerPool:
 
     def _start(self, index: int) -> WorkerProcess:
         lo, hi = self.bounds[index]
-        functions: Any = self._env_fns[lo:hi]
-        if self._context.get_start_method() != "fork":
-            functions = _pickled_functions(functions, lo)
+        env_fns = self._env_fns[lo:hi]
+        forked = self._context.get_start_method() == "fork"
         process = self._workers[index] = WorkerProcess(
             self._context,
             index,
@@ -364,7 +364,7 @@ class WorkerPool:
             self._daemon,
             self._workers,
             worker.run_worker,
-            functions,
+            env_fns if forked else _pickled_functions(env_fns, lo),
             (index, lo, self._block, self._places[index], self.spin),
         )
         return process
@@ -425,7 +425,7 @@ class WorkerPool:
     def post_messages(
         self,
         call: str,
-        args: dict[int, tuple[Any, ...]],
+        args: dict[int, tuple[object, ...]],
         timeout: float,
         allow_deaths: bool = False,
     ) -> int:
@@ -518,7 +518,7 @@ class WorkerPool:
 
     def _reply(
         self, handle: WorkerProcess, request: int, call: str, deadline: float
-    ) -> dict[str, Any] | None:
+    ) -> worker.WorkerMessage | None:
         """Return the message that belongs to a reply; None if the worker dies before it arrives."""
         while True:
             try:
@@ -528,7 +528,8 @@ class WorkerPool:
             except TimeoutError:
                 raise timed_out([handle], call) from None
             if number == request:
-                return message
+                reply: worker.WorkerMessage = message
+                return reply
             self._store_lane_message(number, message)
 
     def _check_open(self) -> None:
@@ -537,7 +538,7 @@ class WorkerPool:
 
     # --- lanes of send and recv -----------------------------------------------------------------
 
-    def lane_message(self, lane: int, key: str) -> Any:
+    def lane_message(self, lane: int, key: Literal["failure", "overflow"]) -> Any:
         """Return an entry of the message that a worker sends with one lane's result, for `recv`.
 
         Raises:
@@ -559,7 +560,7 @@ class WorkerPool:
                 pass
         self._lane_messages.clear()
 
-    def _store_lane_message(self, number: int, message: dict[str, Any]) -> None:
+    def _store_lane_message(self, number: int, message: worker.LaneMessage) -> None:
         """Store the message of a lane, and discard messages of abandoned requests."""
         if number == 0 and "lane" in message:
             self._lane_messages.setdefault(message["lane"], {}).update(message)
@@ -584,7 +585,7 @@ class WorkerPool:
                 pass
         return died(workers, call, hint)
 
-    def close(self, timeout: float | None = None) -> list[Any]:
+    def close(self, timeout: float | None = None) -> list[Failure]:
         """Close the environments and end every process. Never raises, never hangs.
 
         Environments have `timeout` seconds to close. 0 ends the processes at once; None means 10 s,
@@ -593,7 +594,7 @@ class WorkerPool:
         if os.getpid() != self.owner:  # a forked child does not own the workers
             return []
         self._closing = True
-        failures: list[Any] = []
+        failures: list[Failure] = []
         try:
             if self.memory is not None and timeout != 0.0:
                 with contextlib.suppress(Exception):
@@ -604,7 +605,7 @@ class WorkerPool:
             self.memory = None
         return failures
 
-    def _close_envs(self, timeout: float | None) -> list[Any]:
+    def _close_envs(self, timeout: float | None) -> list[Failure]:
         """Ask the workers to close; return the failures."""
         workers = [handle for handle in self._workers if handle is not None and handle.alive()]
         if not workers:
@@ -612,7 +613,7 @@ class WorkerPool:
         assert self.memory is not None
         request = self.memory.channel.post(worker.CLOSE, [handle.index for handle in workers])
         wait_for_end(workers, timeout, hurried=bool(self.dead))
-        failures: list[Any] = []
+        failures: list[Failure] = []
         for handle in workers:
             while (received := handle.next_message()) is not None:
                 if received[0] == request:
@@ -620,12 +621,12 @@ class WorkerPool:
         return failures
 
 
-def _pickled_functions(functions: Sequence[Any], first: int) -> bytes:
+def _pickled_functions(functions: Sequence[EnvFn], first: int) -> bytes:
     """Return functions, even lambdas and closures, as one pickle without duplicates."""
     import cloudpickle
 
     try:
-        return cloudpickle.dumps(tuple(functions))
+        return bytes(cloudpickle.dumps(tuple(functions)))
     except Exception:
         for index, function in enumerate(functions, first):
             try:

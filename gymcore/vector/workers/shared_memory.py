@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.core import Info
 from gymcore.error import CustomSpaceError, InvalidArgument
 from gymcore.spaces import Space
 from gymcore.spaces.layouts import Layout
@@ -47,7 +48,7 @@ __all__ = [
 
 Bounds = list[tuple[int, int]]
 
-AddInfo = Callable[[dict[str, Any], dict[str, Any], int], dict[str, Any]]
+AddInfo = Callable[[Info, Info, int], Info]
 
 _ALIGNMENT = 64
 
@@ -60,7 +61,7 @@ _MAX_CRASH_BYTES = 16384
 _MAX_CACHED_SIZES = 4
 
 # Before Python 3.13, a mapping has a descriptor of its own, which is closed with the mapping.
-_NO_DESCRIPTOR: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
+_NO_DESCRIPTOR: dict[str, bool] = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 
 
 class SharedBlock:
@@ -120,7 +121,7 @@ class SharedBlock:
         with contextlib.suppress(Exception):
             self.close()
 
-    def __getstate__(self) -> Any:
+    def __getstate__(self) -> object:
         """Return the handle with which the process that is being started opens the block."""
         from multiprocessing import context, reduction
 
@@ -238,14 +239,14 @@ class Memory:
             `Plan.keeps_floats` is not set.
     """
 
-    def __init__(self, plan: Plan, buffer: Any) -> None:
+    def __init__(self, plan: Plan, buffer: memoryview) -> None:
         """Create views of a buffer of at least `plan.nbytes` bytes, which must be zero."""
         offsets, n = plan.offsets, plan.num_envs
         self.channel = Channel(buffer, offsets["channel"], plan.bounds)
         self.slots = InfoSlots(buffer, offsets["slots"], n, _SLOT_BYTES)
 
-        def flags(name: str) -> Any:
-            return np.frombuffer(buffer, np.bool_, n, offsets[name]) if name in offsets else None
+        def flags(name: str) -> npt.NDArray[np.bool_]:
+            return np.frombuffer(buffer, np.bool_, n, offsets[name])
 
         def rows(name: str, layout: Layout | None) -> BatchBuffer | None:
             if layout is None or name not in offsets:
@@ -258,7 +259,7 @@ class Memory:
         self.episodes = rows("episodes", EPISODE)
         self.observations = rows("observations", plan.observations)
         self.final_observations = rows("final_observations", plan.observations)
-        self.single_precision = flags("single_precision")
+        self.single_precision = flags("single_precision") if plan.keeps_floats else None
         self.actions = rows("actions", plan.stored_actions)
 
 
@@ -282,11 +283,13 @@ class _NullContext:
     """A `multiprocessing` context that allocates nothing, for checks of a space."""
 
     @staticmethod
-    def Array(typecode: Any, size: int) -> None:
+    def Array(typecode: Any, size: int) -> Any:
         """Return None."""
 
 
-def store_actions(layout: Layout, target: Any, actions: Any, lanes: np.ndarray | slice) -> None:
+def store_actions(
+    layout: Layout, target: object, actions: object, lanes: np.ndarray | slice
+) -> None:
     """Write checked actions to the rows of some lanes."""
     rows = leaves(layout, "actions", target, TypeError, KeyError)
     values = leaves(layout, "actions", actions, TypeError, KeyError)
@@ -348,7 +351,7 @@ class Results:
         self._layout = layout
         self._num_envs = num_envs
         self._shared = memory.observations
-        self._objects: list[Any] = [None] * num_envs
+        self._objects: list[object] = [None] * num_envs
         self.vectors: dict[int, npt.NDArray[np.float64]] = {}
         self._view = None if copy or self._shared is None else self._shared.batch()
         self._rows = BatchBuffer(layout, num_envs, reuse=not copy)
@@ -358,7 +361,7 @@ class Results:
             self._last = BatchBuffer(layout, num_envs, reuse=True)
             self._last.begin()
 
-    def store(self, lane: int, observation: Any) -> None:
+    def store(self, lane: int, observation: object) -> None:
         """Replace the observation that a worker wrote."""
         if self._shared is None:
             self._objects[lane] = observation
@@ -419,14 +422,14 @@ class Results:
         rows: Sequence[int],
         num_rows: int,
         add_info: AddInfo | None = None,
-    ) -> dict[str, Any]:
+    ) -> Info:
         """Return the merged infos of lanes, and store their pickled observations."""
-        infos: dict[str, Any] = {}
+        infos: Info = {}
         slots = self._memory.slots
         # Fetched now: if `add_info` raises, a later step must not receive them.
         overflow = {lane: self._overflow(lane) for lane in slots.overflowed(lanes)}
 
-        def merge(infos: dict[str, Any], info: dict[str, Any], row: int) -> dict[str, Any]:
+        def merge(infos: Info, info: Info, row: int) -> Info:
             merge_info(infos, info, row, num_rows)
             return infos
 
@@ -444,7 +447,7 @@ class Results:
                 infos = add(infos, info, row)
         return infos
 
-    def _final(self, lane: int, extra: Any) -> Any:
+    def _final(self, lane: int, extra: tuple[object, ...]) -> object:
         """Return the last observation of an episode that ended."""
         final = self._memory.final_observations
         return extra[1] if final is None else final.read(lane)
@@ -457,7 +460,10 @@ class Results:
         return stacked_rewards(numbers, vectors, lanes)
 
     def episodes(
-        self, infos: dict[str, Any], ended: npt.NDArray[np.bool_], lanes: Any = slice(None)
+        self,
+        infos: Info,
+        ended: npt.NDArray[np.bool_],
+        lanes: npt.NDArray[np.int64] | slice = slice(None),
     ) -> None:
         """Add the statistics of episodes that ended to the infos."""
         episodes = self._memory.episodes

@@ -14,18 +14,18 @@ import pickle
 import signal
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 import gymcore.error
 from gymcore.base.nested import map_leaves
-from gymcore.core import Env, leave_open
+from gymcore.core import Env, Metadata, Options, leave_open
 from gymcore.foreign import make_adopted
 from gymcore.spaces.layouts import split_batch
-from gymcore.specs import registry
+from gymcore.specs import EnvSpec, registry
 from gymcore.vector.lane_states import LaneState, check_state, load_env, save_env
 from gymcore.vector.workers.failures import Failure, describe_failure
 from gymcore.vector.workers.messages import MessageStream
@@ -33,6 +33,12 @@ from gymcore.vector.workers.placement import Place
 from gymcore.vector.workers.shared_memory import CrashLog, Memory, Plan, SharedBlock
 from gymcore_ext.python_envs.env_loop import EnvLoop
 from gymcore_ext.workers.channel import watch_parent
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from gymcore.spaces import Space
+    from gymcore.vector.protocols import EnvFn
 
 __all__ = [
     "CLOSE",
@@ -77,13 +83,15 @@ class ProcessSetup:
         close_fds: Inherited ends of pipes that a forked child does not need.
     """
 
-    connection: Any
+    connection: Connection
     parent: int
     crash_log: CrashLog
     close_fds: tuple[int, ...]
 
 
-def run_process(setup: ProcessSetup, main: Callable[..., None], functions: Any, *args: Any) -> None:
+def run_process(
+    setup: ProcessSetup, main: Callable[..., None], functions: object, *args: object
+) -> None:
     """Run `main(setup, functions, *args)` in a process that does not outlive its parent.
 
     A process that was not forked receives its first message, the ids that the program has
@@ -139,10 +147,42 @@ class WorkerSpec:
         action_spaces: Action space of each lane; equal spaces are one object.
     """
 
-    metadata: dict[str, Any]
+    metadata: Metadata
     render_mode: str | None
-    observation_spaces: list[Any]
-    action_spaces: list[Any]
+    observation_spaces: list[Space]
+    action_spaces: list[Space]
+
+
+class WorkerMessage(TypedDict, total=False):
+    """What a worker sends through its pipe in reply to a request, or when it starts or crashes.
+
+    Attributes:
+        spec: Its environments, when they are made.
+        crash: The traceback of an exception that ends the worker.
+        failures: Exceptions of environments.
+        result: One result for each lane, of a call or of saving states.
+        overflow: Pickled infos, by lane, that did not fit into the shared memory.
+    """
+
+    spec: WorkerSpec
+    crash: str
+    failures: list[Failure]
+    result: Sequence[object]
+    overflow: dict[int, bytes]
+
+
+class LaneMessage(TypedDict, total=False):
+    """What a worker sends with the result of one lane, for `recv`.
+
+    Attributes:
+        lane: Index of the lane in the batch.
+        failure: The exception of its environment; None if an earlier lane failed.
+        overflow: Its pickled infos, if they did not fit into the shared memory.
+    """
+
+    lane: int
+    failure: Failure | None
+    overflow: bytes
 
 
 def pickled_registered() -> list[bytes]:
@@ -171,7 +211,7 @@ def install_registered(pickled: list[bytes]) -> None:
         registry.setdefault(spec.id, spec)
 
 
-def _is_builtin(spec: Any) -> bool:
+def _is_builtin(spec: EnvSpec) -> bool:
     entry_points = [point for point in (spec.entry_point, spec.vector_entry_point) if point]
     return all(isinstance(point, str) and point.startswith("gymcore.") for point in entry_points)
 
@@ -181,7 +221,7 @@ def _is_builtin(spec: Any) -> bool:
 
 def run_worker(
     setup: ProcessSetup,
-    functions: Any,
+    functions: Sequence[EnvFn] | bytes,
     index: int,
     first: int,
     block: SharedBlock,
@@ -232,7 +272,7 @@ class Worker:
         self._channel = memory.channel
         self._stream = stream
         self._envs = envs
-        self._pending_message: tuple[int, str, tuple[Any, ...]] | None = None
+        self._pending_message: tuple[int, str, tuple[object, ...]] | None = None
         self._action_rows = None if memory.actions is None else memory.actions.batch()
         self._loop = EnvLoop(
             envs,
@@ -245,7 +285,7 @@ class Worker:
             first=self._lo,
             final_observations=memory.final_observations,
         )
-        self._calls: dict[str, Callable[..., Any]] = {
+        self._calls: dict[str, Callable[..., Sequence[object] | None]] = {
             "reset": self._reset,
             "step_lanes": self._step_lanes,
             "call": self._call,
@@ -285,7 +325,7 @@ class Worker:
                 self._reply(request, {"failures": failures} if failures else {})
                 return
 
-    def _message(self, request: int) -> tuple[str, tuple[Any, ...]] | None:
+    def _message(self, request: int) -> tuple[str, tuple[object, ...]] | None:
         """Return the message of this request, and skip messages of abandoned requests.
 
         Return None if this request was abandoned before its message was sent.
@@ -307,10 +347,14 @@ class Worker:
                 return call, args
 
     def _answer(
-        self, request: int, call: str, method: Callable[..., Any], args: tuple[Any, ...]
+        self,
+        request: int,
+        call: str,
+        method: Callable[..., Sequence[object] | None],
+        args: tuple[object, ...],
     ) -> None:
         """Run a method, and reply with its result or exception."""
-        message: dict[str, Any] = {}
+        message: WorkerMessage = {}
         try:
             result = method(*args)
             if result is not None and call in ("call", "get_state"):
@@ -329,12 +373,12 @@ class Worker:
         lane = loop.failed_lane if loop.failed_lane >= 0 else self._lo
         return describe_failure(lane, loop.failed_call or call, error)
 
-    def _reply(self, request: int, message: dict[str, Any]) -> None:
+    def _reply(self, request: int, message: WorkerMessage) -> None:
         self._channel.reply(self._index, request, MESSAGE if message else DONE)
         if message:
             self._send(request, message)
 
-    def _send(self, request: int, message: dict[str, Any]) -> None:
+    def _send(self, request: int, message: WorkerMessage | LaneMessage) -> None:
         try:
             _send(self._stream, (request, message))
         except ConnectionError:
@@ -345,7 +389,7 @@ class Worker:
 
     # --- requests ------------------------------------------------------------------------------
 
-    def _actions(self, first: int, count: int) -> list[Any]:
+    def _actions(self, first: int, count: int) -> list[object]:
         """Return copies of single actions, because the parent may overwrite the shared memory."""
         assert self._plan.actions is not None
         rows, single_precision = self._action_rows, self._memory.single_precision
@@ -358,11 +402,11 @@ class Worker:
     def _step(self) -> None:
         self._loop.step(self._actions(self._lo, self._hi - self._lo))
 
-    def _reset(self, calls: list[tuple[int, int | None, dict[str, Any] | None]]) -> None:
+    def _reset(self, calls: list[tuple[int, int | None, Options]]) -> None:
         lanes, seeds, options = zip(*calls, strict=True)
         self._loop.reset(list(lanes), list(seeds), options[0])
 
-    def _step_lanes(self, calls: list[tuple[int, Any]] | list[tuple[int]]) -> None:
+    def _step_lanes(self, calls: list[tuple[int, object]] | list[tuple[int]]) -> None:
         """Step lanes with actions from the calls or, if there are none, from shared memory."""
         actions = [
             action for lane, *sent in calls for action in sent or self._actions(self._lo + lane, 1)
@@ -373,7 +417,7 @@ class Worker:
         """Step one lane, for `send`."""
         memory, slots = self._memory, self._memory.slots
         started = time.perf_counter()
-        message: dict[str, Any] = {}
+        message: LaneMessage = {}
         memory.failed[lane] = False
         try:
             if self._loop.needs_reset():  # an earlier lane failed, which was reported
@@ -404,7 +448,9 @@ class Worker:
     def _keep_final_frames(self, calls: list[tuple[int, bool]]) -> None:
         self._loop.final_frames = calls[0][1]
 
-    def _call(self, calls: list[tuple[int, str, tuple[Any, ...], dict[str, Any]]]) -> list[Any]:
+    def _call(
+        self, calls: list[tuple[int, str, tuple[object, ...], dict[str, object]]]
+    ) -> list[object]:
         attributes = []
         for lane, name, _, _ in calls:
             with self._naming_lane(lane, name):
@@ -415,7 +461,7 @@ class Worker:
                 results.append(attribute(*args, **kwargs) if callable(attribute) else attribute)
         return results
 
-    def _set_attr(self, values: list[tuple[int, str, Any]]) -> None:
+    def _set_attr(self, values: list[tuple[int, str, object]]) -> None:
         for lane, name, value in values:
             with self._naming_lane(lane, "set_attr"):
                 self._envs[lane].set_wrapper_attr(name, value)
@@ -437,11 +483,11 @@ class Worker:
         for lane, state in calls:
             with self._naming_lane(lane, "set_state"):
                 load_env(self._envs[lane], state)
-            self._loop.load_lane(lane, tuple(state[2:]))
+            self._loop.load_lane(lane, state[2:])
         self._loop.mark_ready()
 
     @contextlib.contextmanager
-    def _naming_lane(self, lane: int, call: str) -> Any:
+    def _naming_lane(self, lane: int, call: str) -> Iterator[None]:
         """Raise an exception of a lane as a `_LaneError` that names the lane."""
         try:
             yield
@@ -459,7 +505,7 @@ class _LaneError(Exception):
         self.failure = failure
 
 
-def _make_envs(first: int, functions: Any, envs: list[Env]) -> Failure | None:
+def _make_envs(first: int, functions: Sequence[EnvFn] | bytes, envs: list[Env]) -> Failure | None:
     """Make the environments one by one and append them to `envs`, also if a later one fails."""
     try:
         # Unless the process is a fork, functions are pickled; failures to load them are reported.
@@ -479,7 +525,7 @@ def _worker_spec(envs: list[Env]) -> WorkerSpec:
     )
 
 
-def _deduplicated(spaces: list[Any]) -> list[Any]:
+def _deduplicated(spaces: list[Space]) -> list[Space]:
     """Return the spaces with one object for equal spaces, which a pickle then holds once."""
     first = spaces[0]
     return [first if space is first or space == first else space for space in spaces]
@@ -502,7 +548,7 @@ def _is_later(number: int, request: int) -> bool:
     return 0 < (number - request) % 2**32 < 2**31
 
 
-def _send(stream: MessageStream, message: Any) -> None:
+def _send(stream: MessageStream, message: tuple[int, WorkerMessage | LaneMessage]) -> None:
     stream.send(message, _FOREVER, _parent_is_alive)
 
 

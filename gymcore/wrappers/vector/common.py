@@ -117,7 +117,7 @@ class RecordEpisodeStatistics(
     def reset(self, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset, and restart the statistics of the lanes that were reset; see `VectorEnv.reset`."""
         _, mask = split_reset_mask(options, self.env.num_envs)
-        result = self.env.reset(seed=seed, options=options)
+        result: tuple[ObsType, Info] = self.env.reset(seed=seed, options=options)
         lanes = slice(None) if mask is None else mask
         self.episode_start_times[lanes] = time.perf_counter()
         self.episode_returns[lanes] = 0
@@ -132,7 +132,7 @@ class RecordEpisodeStatistics(
             FailedTypeCheck: If the infos are not a dict.
             FailedCheck: If the infos already have an entry under `stats_key`.
         """
-        result = self.env.step(actions)
+        result: VectorStep[ObsType, Array] = self.env.step(actions)
         _, rewards, terminated, truncated, infos = result
         if not isinstance(infos, dict):
             raise FailedTypeCheck(
@@ -217,12 +217,13 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         self._dense = engine.stacks_final_obs
         self._final_frames = False
 
-    @property
-    def spec(self) -> EnvSpec | None:  # type: ignore[override]
-        """The spec of the wrapped environment with this time limit."""
-        if self.env.spec is None:
-            return None
-        return self.env.spec.copy(max_episode_steps=self._max_episode_steps)
+    if not TYPE_CHECKING:  # a type checker sees the attribute
+
+        @property
+        def spec(self) -> EnvSpec | None:
+            """The spec of the wrapped environment with this time limit."""
+            spec: EnvSpec | None = self.env.spec
+            return spec and spec.copy(max_episode_steps=self._max_episode_steps)
 
     def keep_final_frames(self, keep: bool = True) -> None:
         """Render final frames, also of episodes that this wrapper truncates; see `VectorEnv`."""
@@ -262,8 +263,8 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
         return observations, rewards, terminated, truncated, infos
 
     def _truncate(
-        self, observations: Any, infos: Info, cut: Mask, lanes: Lanes | None
-    ) -> tuple[Any, Info]:
+        self, observations: object, infos: Info, cut: Mask, lanes: Lanes | None
+    ) -> tuple[object, Info]:
         """End episodes that the environment has not ended; return observations and infos."""
         mask = cut
         if lanes is not None:
@@ -292,7 +293,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
 
     def _with_final(
         self,
-        observations: Any,
+        observations: object,
         infos: Info,
         cut: Mask,
         lanes: Lanes | None,
@@ -317,7 +318,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
             joined["env_id"] = ids
         return joined
 
-    def _last(self, observations: Any, infos: Info, rows: Lanes, count: int) -> Any:
+    def _last(self, observations: object, infos: Info, rows: Lanes, count: int) -> Any:
         """Return final observations of these rows, in the form used by the engine's infos."""
         final_obs = infos.get("final_obs")
         dense = self._dense if final_obs is None else final_obs.dtype != object

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gymcore.base.record_constructor import RecordConstructorArgs
-from gymcore.core import ActType, ObsType
+from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.error import ArgumentTypeError, FailedCheck, FailedTypeCheck
 from gymcore.vector.vector_env import ArrayType, VectorEnv, VectorWrapper
 
@@ -45,7 +45,7 @@ class DictInfoToList(
 
     def step(  # type: ignore[override]
         self, actions: ActType
-    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, list[dict[str, Any]]]:
+    ) -> tuple[ObsType, ArrayType, ArrayType, ArrayType, list[Info]]:
         """Step, and return the infos as a list; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         return observations, rewards, terminations, truncations, self._convert_info_to_list(infos)
@@ -54,13 +54,13 @@ class DictInfoToList(
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[ObsType, list[dict[str, Any]]]:
+        options: Options = None,
+    ) -> tuple[ObsType, list[Info]]:
         """Reset, and return the infos as a list; see `VectorEnv.reset`."""
         observations, infos = self.env.reset(seed=seed, options=options)
         return observations, self._convert_info_to_list(infos)
 
-    def _convert_info_to_list(self, vector_infos: dict[str, Any]) -> list[dict[str, Any]]:
+    def _convert_info_to_list(self, vector_infos: Info) -> list[dict[str, object]]:
         """Convert infos to a list.
 
         Returns:
@@ -69,7 +69,7 @@ class DictInfoToList(
         if not isinstance(vector_infos, dict):
             raise ArgumentTypeError(f"Expected infos to be a dict, got {type(vector_infos)}")
         n = self.num_envs
-        list_info: list[dict[str, Any]] = [{} for _ in range(n)]
+        list_info: list[Info] = [{} for _ in range(n)]
         for key, value in vector_infos.items():
             if isinstance(key, str) and key.startswith("_"):
                 continue

@@ -66,14 +66,14 @@ class LaneWrapper(VectorWrapper):
         observations, infos = self.env.reset(seed=seed, options=options)
         return self._begin(observations, self._episodes.reset(options)), infos
 
-    def _begin(self, observations: Any, begun: Mask) -> Any:
+    def _begin(self, observations: object, begun: Mask) -> object:
         """Return the observations after a reset of the lanes in a mask."""
         return observations
 
     @property
     def steps_some_lanes(self) -> bool:
         """Whether the wrapped environment can step some of its lanes."""
-        return self.env.steps_some_lanes
+        return bool(self.env.steps_some_lanes)
 
     def end_episodes(self, mask: Mask) -> None:
         """End episodes of the wrapped environment; see `VectorEnv.end_episodes`."""
@@ -288,20 +288,21 @@ class BatchIndexer:
 
 def _apply(
     layout: Layout,
-    on_arrays: Callable[..., Any],
+    on_arrays: Callable[..., object],
     on_items: Callable[..., list[object]],
-    *batches: Any,
-) -> Any:
+    *batches: Batch,
+) -> Batch:
     """Apply functions to the arrays of batches, and to the rows of parts that are not arrays."""
 
-    def apply(part: Layout, *parts: Any) -> Any:
+    def apply(part: Layout, *parts: object) -> object:
         if part[0] == "array":
             return on_arrays(*parts)
         space = part[1].space
         items = on_items(*[_rows_of(space, batch) for batch in parts])
         return deepcopy(concatenate(space, items, create_empty_array(space, len(items))))
 
-    return map_layout(apply, layout, *batches)
+    result: Batch = map_layout(apply, layout, *batches)
+    return result
 
 
 def _rows_of(space: Space, batch: Any) -> list[object]:

@@ -101,14 +101,14 @@ class RenderCollection(
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environments, and collect the first frames of those that were reset."""
-        result = self.env.reset(seed=seed, options=options)
+        result: tuple[ObsType, Info] = self.env.reset(seed=seed, options=options)
         begun = self._episodes.reset(options)
         self._collect(begun, begun)
         return result
 
     def step(self, actions: ActType) -> VectorStep[ObsType, ArrayType]:
         """Step the environments, and collect a frame of each."""
-        result = self.env.step(actions)
+        result: VectorStep[ObsType, ArrayType] = self.env.step(actions)
         begun, _ = self._episodes.step(np.asarray(result[2]), np.asarray(result[3]))
         if self._keeps and begun.any():
             last = result[4]["final_info"]
@@ -198,13 +198,13 @@ class HumanRendering(
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environments and show them."""
-        result = self.env.reset(seed=seed, options=options)
+        result: tuple[ObsType, Info] = self.env.reset(seed=seed, options=options)
         self._render_frame()
         return result
 
     def step(self, actions: ActType) -> VectorStep[ObsType, ArrayType]:
         """Step the environments and show them."""
-        result = self.env.step(actions)
+        result: VectorStep[ObsType, ArrayType] = self.env.step(actions)
         self._render_frame()
         return result
 
@@ -369,7 +369,7 @@ class RecordVideo(
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset the environments, and record a frame if a video is being recorded."""
-        result = self.env.reset(seed=seed, options=options)
+        result: tuple[ObsType, Info] = self.env.reset(seed=seed, options=options)
         if self._episodes.reset(options)[0]:
             self.begin_episode()
         if self.recording:
@@ -380,7 +380,7 @@ class RecordVideo(
         """Step the environments, and record a frame if a video is being recorded."""
         self._keep_while_recording()
         try:
-            result = self.env.step(actions)
+            result: VectorStep[ObsType, ArrayType] = self.env.step(actions)
         except BaseException:
             self.finish()  # the video cannot continue
             raise

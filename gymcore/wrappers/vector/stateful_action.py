@@ -58,7 +58,7 @@ class LaneRepeats(LaneWrapper):
         if self._maximum:
             self._last = np.array(create_empty_array(env.single_observation_space, env.num_envs))
 
-    def _begin(self, observations: Any, begun: Mask) -> Any:
+    def _begin(self, observations: object, begun: Mask) -> object:
         if self._last is not None:
             if not begun.all():
                 observations = self._observations.choose(begun, observations, self._last)
@@ -287,7 +287,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
         self.repeat_action_probability = repeat_action_probability
         self.repeat_action_duration_range = durations
         n = env.num_envs
-        self.last_action: Any = None
+        self.last_action: object = None
         self.is_sticky_actions = np.zeros(n, np.bool_)
         self.num_repeats = np.zeros(n, np.int64)
         self.repeats_taken = np.zeros(n, np.int64)
@@ -297,7 +297,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Reset the environments, and clear their last actions; see `VectorEnv.reset`."""
-        results = self.env.reset(seed=seed, options=options)
+        results: tuple[object, Info] = self.env.reset(seed=seed, options=options)
         begun = self._episodes.reset(options)
         self._clear_last_actions(np.flatnonzero(begun))
         self._streams.seed(seeds_per_env(seed, self.num_envs), begun)
@@ -344,7 +344,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
             self._clear_last_actions(lanes[begun])
         return results
 
-    def _choose_actions(self, actions: Any, lanes: Lanes) -> tuple[Any, Mask]:
+    def _choose_actions(self, actions: object, lanes: Lanes) -> tuple[object, Mask]:
         """Return the actions to take, and a mask of the lanes that take one."""
         acting = ~self._reset_only(lanes)
         self._draw(lanes[acting & self._acted[lanes] & ~self.is_sticky_actions[lanes]])
@@ -373,7 +373,7 @@ class StickyAction(LaneWrapper, RecordConstructorArgs):
             counts = [streams[row].integers(minimum, maximum + 1) for row in rows.tolist()]
             self.num_repeats[begun] = counts
 
-    def _remember(self, actions: Any, lanes: Lanes, acting: Mask) -> None:
+    def _remember(self, actions: object, lanes: Lanes, acting: Mask) -> None:
         if len(lanes) == self.num_envs and (lanes == np.arange(self.num_envs)).all():
             # The rows of lanes that do not act are never used.
             self.last_action = self._rows.copy(actions)

@@ -68,7 +68,7 @@ Changes = npt.NDArray[np.uint8] | npt.NDArray[np.bool_]
 class LaneObservations(LaneWrapper):
     """Base class of wrappers whose observations depend on earlier ones of the same lane."""
 
-    def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> Any:
+    def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> object:
         """Return the observations after a step; `begun` marks lanes with a new episode."""
         raise NotImplementedError
 
@@ -95,7 +95,7 @@ class LaneObservations(LaneWrapper):
 
 
 def lane_frames(
-    space: Space, num_envs: int, depth: int, padding: Any = None, *, oldest: bool = False
+    space: Space, num_envs: int, depth: int, padding: object = None, *, oldest: bool = False
 ) -> FrameMemory | _ObjectFrames | _PartFrames:
     """Return a memory for the last observations of each lane.
 
@@ -120,7 +120,7 @@ def lane_frames(
         [[0, 5, 7], [0, 0, 8]]
     """
 
-    def make(part: Layout, padding: Any = None) -> _ObjectFrames | FrameMemory:
+    def make(part: Layout, padding: object = None) -> _ObjectFrames | FrameMemory:
         if part[0] == "objects":
             return _ObjectFrames(part[1].space, num_envs, depth, padding, oldest)
         _, dtype, shape = part
@@ -209,10 +209,10 @@ class _FrameObservations(LaneObservations, RecordConstructorArgs):
         lanes = (lane_indices(x, self.num_envs, distinct=False) for x in (source, target))
         self._frames.copy_lanes(*lanes)
 
-    def _begin(self, observations: object, begun: Mask) -> Any:
+    def _begin(self, observations: object, begun: Mask) -> object:
         return self._frames.update(observations, np.where(begun, np.uint8(BEGIN), np.uint8(KEEP)))
 
-    def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> Any:
+    def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> object:
         return self._frames.update(observations, begun, lanes)
 
     def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> Any:
@@ -322,11 +322,11 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
         self.single_observation_space = self._format.space
         self.observation_space = batch_space(self._format.space, env.num_envs)
 
-    def _begin(self, observations: object, begun: Mask) -> Any:
+    def _begin(self, observations: object, begun: Mask) -> object:
         self.timesteps = np.where(begun, np.int32(0), self.timesteps)
         return self._format.join_batch(observations, self.timesteps)
 
-    def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> Any:
+    def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> object:
         times = self._next_times(lanes)
         times[begun] = 0
         if lanes is None:
@@ -358,7 +358,7 @@ def _max_steps(env: VectorEnv) -> int:
     if not limits:
         limits = _limits_of_lanes(env)
     if len(limits) == 1:
-        return limits.pop()
+        return int(limits.pop())
     if limits:
         raise InvalidArgument(
             f"env: expected lanes with one time limit, got those of {sorted(limits)} steps"
@@ -477,7 +477,7 @@ class NormalizeObservation(
         return self._last, rewards, terminations, truncations, infos
 
     def _with_rows(
-        self, last: npt.NDArray[np.float32], mask: Mask, observations: Any
+        self, last: npt.NDArray[np.float32], mask: Mask, observations: object
     ) -> npt.NDArray[np.float32]:
         """Return a copy of `last` with the normalized observations in the rows of the mask."""
         result = last.copy()

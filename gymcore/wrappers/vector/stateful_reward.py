@@ -62,7 +62,7 @@ class NormalizeReward(
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset, and set the sums of the lanes that were reset to 0; see `VectorEnv.reset`."""
         _, mask = split_reset_mask(options, self.env.num_envs)
-        result = self.env.reset(seed=seed, options=options)
+        result: tuple[ObsType, Info] = self.env.reset(seed=seed, options=options)
         lanes = slice(None) if mask is None else mask
         self.accumulated_reward[lanes] = 0
         self._ended[lanes] = False

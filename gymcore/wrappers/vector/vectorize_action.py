@@ -40,7 +40,9 @@ class _LaneActions(
     ) -> VectorStep[ObsType, ArrayType]:
         """Step some environments with changed actions; see `VectorEnv.step_lanes`."""
         lanes = lane_indices(env_ids, self.num_envs, "env_ids")
-        return self.env.step_lanes(self._lane_actions(actions, len(lanes)), lanes)
+        results: VectorStep[ObsType, ArrayType]
+        results = self.env.step_lanes(self._lane_actions(actions, len(lanes)), lanes)
+        return results
 
     def _lane_actions(self, actions: WrapperActType, n: int) -> ActType:
         """Return the actions that are passed to `n` lanes."""
@@ -165,17 +167,19 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
         changed = [self.wrapper.action(action) for action in each]
         if len(changed) != n:
             raise InvalidAction(f"Expected actions for {n} environments, got {len(changed)}")
-        return concatenate(single, changed, create_empty_array(single, n))
+        batch: ActType = concatenate(single, changed, create_empty_array(single, n))
+        return batch
 
     def _checked(
-        self, function: Callable[[Any], Any], actions: Any, shape: tuple[int, ...] | None
-    ) -> Any:
+        self, function: Callable[[Any], Any], actions: WrapperActType, shape: tuple[int, ...] | None
+    ) -> ActType:
         """Check the shape of actions; return `function(actions)` in the dtype of `env`."""
-        actions = np.asarray(actions)
-        if actions.shape != shape:
-            raise InvalidAction(f"Expected actions of shape {shape}, got {actions.shape}")
-        changed = function(actions)
-        return changed if changed.dtype == self._dtype else changed.astype(self._dtype)
+        array = np.asarray(actions)
+        if array.shape != shape:
+            raise InvalidAction(f"Expected actions of shape {shape}, got {array.shape}")
+        changed = function(array)
+        checked: ActType = changed if changed.dtype == self._dtype else changed.astype(self._dtype)
+        return checked
 
 
 @vector_form(transform_action.ClipAction)
@@ -243,7 +247,10 @@ Actions = TypeVar("Actions")
 
 def _copy(actions: Actions) -> Actions:
     """Copy the NumPy arrays in actions; arrays of other packages are not copied."""
-    return map_leaves(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, actions)
+    copies: Actions = map_leaves(
+        lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, actions
+    )
+    return copies
 
 
 def _for_batch(function: Change | None, n: int) -> Change | None:

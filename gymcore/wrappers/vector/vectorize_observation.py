@@ -178,7 +178,8 @@ class VectorizeTransformObservation(_StatelessWrapper[WrapperObsType, ActType, O
         space = self.single_observation_space
         rows = iterate(self.env.observation_space, observations)
         changed = [self.wrapper.observation(row) for row in rows]
-        return concatenate(space, changed, create_empty_array(space, len(changed)))
+        batch: WrapperObsType = concatenate(space, changed, create_empty_array(space, len(changed)))
+        return batch
 
 
 @vector_form(transform_observation.FilterObservation)

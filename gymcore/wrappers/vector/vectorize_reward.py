@@ -41,7 +41,8 @@ class _LaneRewards(LaneWrapper, VectorRewardWrapper, RecordConstructorArgs):
 
     def _rewards_of(self, rewards: Array, lanes: Lanes) -> Array:
         """Return the changed rewards of some lanes."""
-        return self.rewards(rewards)
+        changed: Array = self.rewards(rewards)
+        return changed
 
 
 class TransformReward(_LaneRewards):

@@ -31,13 +31,13 @@ def done_namespace(
     """
     places = {name: module for module, names in modules.items() for name in names}
 
-    def get_attribute(name: str) -> Any:
+    def get_attribute(name: str) -> object:
         if name not in places:
             imported = program.imported_name(package)
             raise AttributeError(f"module {imported!r} has no attribute {name!r}")
         current = getattr(importlib.import_module(places[name]), name)
 
-        def __init__(self: DoneEnv, *args: Any, **kwargs: Any) -> None:
+        def __init__(self: DoneEnv, *args: object, **kwargs: Any) -> None:
             base.__init__(self, current(*args, **kwargs))
 
         doc = f"`{name}` of Gym 0.21; see `{current.__module__}.{name}`."

@@ -13,6 +13,7 @@ from gymcore.compat.gym21.envs import atari, box2d, classic_control, mujoco, toy
 from gymcore.compat.old_envs import OldEnvCreator
 from gymcore.specs import EnvSpec, find_spec
 from gymcore.specs import registry as specs
+from gymcore.specs.env_spec import Kwargs
 
 __all__ = ["EnvRegistry", "EnvSpec", "make", "register", "registry", "spec"]
 
@@ -111,7 +112,7 @@ def make(id: str | EnvSpec, disable_env_checker: bool = True, **kwargs: Any) -> 
     return wrappers.OrderEnforcing(env) if env_spec.order_enforce else env
 
 
-def _as_gym21(env_spec: EnvSpec, disable_checker: bool, kwargs: dict[str, Any]) -> DoneEnv:
+def _as_gym21(env_spec: EnvSpec, disable_checker: bool, kwargs: Kwargs) -> DoneEnv:
     """Return a current environment as an environment of Gym 0.21, of the class it had there."""
     bare = env_spec.copy(order_enforce=False, max_episode_steps=None)
     current = gymcore.make(bare, disable_env_checker=disable_checker, **kwargs)

@@ -44,4 +44,4 @@ def create_seed(a: int | None = None, max_bytes: int = 8) -> int:
     """Return `a` modulo `2**(8 * max_bytes)`, or a seed from the operating system if it is None."""
     if a is None:
         return int.from_bytes(os.urandom(max_bytes), "little")
-    return int(a) % 2 ** (8 * max_bytes)
+    return int(a) % (1 << 8 * max_bytes)

@@ -23,7 +23,8 @@ EnvFn = Callable[[], object]
 
 
 def _modern(env_fn: EnvFn) -> Env:
-    return from_done_api(env_fn())
+    env: Env = from_done_api(env_fn())
+    return env
 
 
 def _modern_fns(env_fns: Iterable[EnvFn]) -> list[Callable[[], Env]]:

@@ -54,11 +54,11 @@ class AtariPreprocessing(wrappers.AtariPreprocessing, core.Wrapper):
         """Reset the environment, and make some no-op steps; return the image."""
         return super().reset(**kwargs)[0]
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: object) -> Any:
         """Repeat an action; return the image, the sum of the rewards, done and info."""
         return convert_to_done_step_api(super().step(action))
 
-    def _reset_env(self, **kwargs: Any) -> Info:
+    def _reset_env(self, **kwargs: object) -> Info:
         self.env.reset()
         return {}
 
@@ -112,7 +112,7 @@ class TransformReward(wrappers.TransformReward, core.RewardWrapper):
 class PixelObservationWrapper(wrappers.PixelObservationWrapper, core.ObservationWrapper):
     """Add rendered images to observations, which become dicts."""
 
-    def _arguments_of_render(self) -> dict[str, Any]:
+    def _arguments_of_render(self) -> dict[str, object]:
         return {"mode": "rgb_array"}
 
 
@@ -127,7 +127,7 @@ class NormalizeReward(wrappers.NormalizeReward, core.Wrapper):
 class OrderEnforcing(wrappers.OrderEnforcing, core.Wrapper):
     """Raise if `step` is called before `reset`."""
 
-    def render(self, *args: Any, **kwargs: Any) -> Any:
+    def render(self, *args: object, **kwargs: object) -> Any:
         """Render the environment."""
         return self.env.render(*args, **kwargs)
 
@@ -135,12 +135,12 @@ class OrderEnforcing(wrappers.OrderEnforcing, core.Wrapper):
 class TimeLimit(wrappers.TimeLimit, core.Wrapper):
     """Truncate episodes after a number of steps, marked by `info["TimeLimit.truncated"]`."""
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> Any:
         """Reset the environment and the step counter."""
         self._elapsed_steps = 0
         return self.env.reset(**kwargs)
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: object) -> Any:
         """Step the environment; before a reset, raise `ResetNeeded`."""
         if self._elapsed_steps is None:
             raise error.ResetNeeded("Cannot call env.step() before calling reset()")

@@ -76,8 +76,9 @@ def make(
         if apply_api_compatibility and entry_point is not None:
             entry_point = OldEnvCreator(load_creator(env_spec, entry_point, Env))
         env_spec = env_spec.copy(entry_point=entry_point)
-    env = envs.make(env_spec, max_episode_steps, disable_env_checker, **kwargs)
-    return _as_gym26(env, autoreset)
+    current = envs.make(env_spec, max_episode_steps, disable_env_checker, **kwargs)
+    env: Env = _as_gym26(current, autoreset)
+    return env
 
 
 def _as_gym26(env: Any, autoreset: bool = False) -> Any:

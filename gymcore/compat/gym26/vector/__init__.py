@@ -27,7 +27,7 @@ __getattr__ = joined_modules(__name__)
 class _GivenOnly(core.Wrapper):
     """Reset an environment with only those of the engine's arguments that are not None."""
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> Any:
         """Reset the environment."""
         return self.env.reset(**{name: x for name, x in kwargs.items() if x is not None})
 

@@ -67,7 +67,7 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
         return observation, reward, terminated, truncated, info
 
 
-class TimeLimit(common.TimeLimit[Any, Any], Wrapper):
+class TimeLimit(common.TimeLimit, Wrapper):
     """Truncate episodes after a number of steps (Gym 0.26).
 
     Identical to `gymcore.wrappers.TimeLimit`, except that the limit is optional.
@@ -97,31 +97,32 @@ class TimeLimit(common.TimeLimit[Any, Any], Wrapper):
                 )
         common.TimeLimit.__init__(self, env, 1 if max_episode_steps is None else max_episode_steps)
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> tuple[object, Info]:
         """Reset the environment and the step counter."""
-        result = self.env.reset(**kwargs)
+        result: tuple[object, Info] = self.env.reset(**kwargs)
         self._elapsed_steps = 0
         return result
 
 
-class PassiveEnvChecker(common.PassiveEnvChecker[Any, Any], Wrapper):
+class PassiveEnvChecker(common.PassiveEnvChecker, Wrapper):
     """Check the environment while it runs, as `gymcore.wrappers.PassiveEnvChecker` does."""
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> tuple[object, Info]:
         """Reset the environment; check the first reset."""
         return self.env.reset(**kwargs) if self.checked_reset else self._check_reset(**kwargs)
 
 
-class OrderEnforcing(common.OrderEnforcing[Any, Any], Wrapper):
+class OrderEnforcing(common.OrderEnforcing, Wrapper):
     """Raise if `step` or `render` is called before `reset` (Gym 0.26).
 
     Identical to `gymcore.wrappers.OrderEnforcing`, except that arguments of `render` are passed on.
     """
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> tuple[object, Info]:
         """Reset the environment."""
         self._has_reset = True
-        return self.env.reset(**kwargs)
+        result: tuple[object, Info] = self.env.reset(**kwargs)
+        return result
 
     def render(self, *args: object, **kwargs: object) -> Any:
         """Render the environment with any arguments that its `render` accepts."""
@@ -181,10 +182,11 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
         self._resets_in_next_step = mode is AutoresetMode.NEXT_STEP
         self._resetting = np.zeros(self.num_envs, np.bool_)
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> tuple[object, Info]:
         """Reset the environment and the statistics of its episodes."""
-        result = self.env.reset(**kwargs)
-        begun = (kwargs.get("options") or {}).get("reset_mask", slice(None))
+        result: tuple[object, Info] = self.env.reset(**kwargs)
+        options: Any = kwargs.get("options") or {}
+        begun = options.get("reset_mask", slice(None))
         self.episode_returns[begun] = 0
         self.episode_lengths[begun] = 0
         return result
@@ -209,7 +211,7 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
             lengths[ended] = 0
         return observation, reward, *flags, info
 
-    def _add_episodes(self, info: Any, added: Info) -> Any:
+    def _add_episodes(self, info: Any, added: Info) -> object:
         return {**info, **added}
 
     def _episode_infos(self, ended: npt.NDArray[np.bool_]) -> Info:
@@ -283,12 +285,12 @@ class VectorListInfo(Wrapper, RecordConstructorArgs):
             )
         Wrapper.__init__(self, env)
 
-    def step(self, action: object) -> tuple[Any, Any, Any, Any, Any]:
+    def step(self, action: object) -> VectorStep:
         """Step the environments, and return their infos as a list."""
         *arrays, infos = self.env.step(action)
         return *arrays, self._list(infos)
 
-    def reset(self, **kwargs: Any) -> tuple[Any, Any]:
+    def reset(self, **kwargs: object) -> tuple[object, Any]:
         """Reset the environments, and return their infos as a list."""
         observations, infos = self.env.reset(**kwargs)
         return observations, self._list(infos)

@@ -27,7 +27,8 @@ def _lz4_block() -> ModuleType:
     """Import `lz4.block`, or raise `DependencyNotInstalled`."""
     with needs("lz4"):
         import lz4.block
-    return lz4.block
+    module: ModuleType = lz4.block
+    return module
 
 
 class _CompressedFrame:
@@ -69,9 +70,6 @@ class LazyFrames:
 
     __slots__ = ("_frames", "dtype", "frame_shape", "lz4_compress", "shape")
 
-    # NumPy evaluates `array == frames` with `__array__`.
-    __hash__ = None  # type: ignore[assignment]
-
     def __init__(self, frames: Sequence[Any], lz4_compress: bool = False) -> None:
         """Store arrays of one shape and dtype without copying; `lz4_compress` needs lz4."""
         if not len(frames):
@@ -100,7 +98,10 @@ class LazyFrames:
         if isinstance(index, slice):
             frames = [np.asarray(frame) for frame in self._frames[index]]
             return np.stack(frames) if frames else np.empty((0, *self.frame_shape), self.dtype)
-        return self[:][index]
+        selected: Array = self[:][index]
+        return selected
+
+    # NumPy evaluates `array == frames` with `__array__`.
 
     def __eq__(self, other: object) -> Any:
         """Compare as an array: element by element."""
@@ -176,7 +177,7 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
         self.frames.append(_as_frame(observation, self.lz4_compress))
         return self.observation(), *rest
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> Any:
         """Reset the environment, and return a stack of the first observation."""
         return self._with_first(self.env.reset(**kwargs), self._first_stack)
 

@@ -14,6 +14,7 @@ from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.compat.gym26.core import ObservationWrapper, Wrapper
 from gymcore.core import Env, Info
 from gymcore.spaces import Box, Dict
+from gymcore.specs.env_spec import Kwargs
 from gymcore.wrappers import atari_preprocessing
 from gymcore.wrappers.transform_observation import load_cv2
 from gymcore.wrappers.utils import Array
@@ -125,7 +126,7 @@ class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
         return image.reshape(*self.shape, -1)
 
 
-class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper):  # type: ignore[misc]
+class AtariPreprocessing(atari_preprocessing.AtariPreprocessing, Wrapper):  # type: ignore[misc]
     """Preprocess the frames of an Atari environment (Gym 0.26).
 
     Identical to `gymcore.wrappers.AtariPreprocessing`, except that an environment without a spec,
@@ -153,7 +154,7 @@ class AtariPreprocessing(atari_preprocessing.AtariPreprocessing[Any], Wrapper): 
         except error.ArgumentTypeError as problem:
             raise error.FailedTypeCheck(str(problem)) from None
 
-    def _reset_env(self, **kwargs: Any) -> Info:
+    def _reset_env(self, **kwargs: object) -> Info:
         return super()._reset_env(**{name: x for name, x in kwargs.items() if x is not None})
 
     def _env_skips_frames(self) -> bool:
@@ -181,7 +182,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         self,
         env: Env,
         pixels_only: bool = True,
-        render_kwargs: dict[str, dict[str, Any]] | None = None,
+        render_kwargs: dict[str, Kwargs] | None = None,
         pixel_keys: Sequence[str] = ("pixels",),
     ) -> None:
         """Wrap `env`.
@@ -208,7 +209,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         self._render_kwargs = {
             key: {**arguments, **options.get(key, {})} for key in self._pixel_keys
         }
-        self._history: list[Any] = []
+        self._history: list[object] = []
         entries = copy.deepcopy(
             self._state_entries(space.spaces if isinstance(space, Dict) else space)
         )
@@ -220,7 +221,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
         self._history.clear()
         self.observation_space = Dict(entries, sort_keys=False)
 
-    def _arguments_of_render(self) -> dict[str, Any]:
+    def _arguments_of_render(self) -> dict[str, object]:
         """Return arguments with which `render` returns an image; raise if there are none."""
         if self.env.render_mode is None:
             raise AttributeError(
@@ -229,7 +230,7 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
             )
         return {}
 
-    def observation(self, observation: object) -> dict[str, Any]:
+    def observation(self, observation: object) -> dict[str, object]:
         """Return a new dict of the observation and the images."""
         entries = self._state_entries(observation)
         for key in self._pixel_keys:
@@ -247,13 +248,13 @@ class PixelObservationWrapper(ObservationWrapper, RecordConstructorArgs):
             self._history = []
         return frames
 
-    def _state_entries(self, observation: Any) -> dict[str, Any]:
+    def _state_entries(self, observation: Any) -> dict[str, object]:
         """Return the environment's own entries of an observation as a new dict."""
         if self._pixels_only:
             return {}
         return dict(observation) if self._is_dict else {"state": observation}
 
-    def _render_image(self, key: str) -> Any:
+    def _render_image(self, key: str) -> object:
         image = self.env.render(**self._render_kwargs[key])
         if isinstance(image, list):
             self._history += image

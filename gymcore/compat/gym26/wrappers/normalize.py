@@ -49,7 +49,7 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
         observation, *rest = self.env.step(action)
         return self._normalized(observation), *rest
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> Any:
         """Reset the environment and normalize its observation."""
         return self._with_first(self.env.reset(**kwargs), self._normalized)
 
@@ -64,7 +64,8 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
     def _normalized(self, observation: npt.ArrayLike) -> Array:
         if self.is_vector_env:
             return self.normalize(observation)
-        return self.normalize(np.array([observation]))[0]
+        normalized: Array = self.normalize(np.array([observation]))[0]
+        return normalized
 
 
 class NormalizeReward(Wrapper, RecordConstructorArgs):
@@ -107,7 +108,7 @@ class NormalizeReward(Wrapper, RecordConstructorArgs):
         self.returns[np.atleast_1d(np.logical_or(flags[0], flags[-1]))] = 0.0
         return observation, scaled, *flags, info
 
-    def normalize(self, rews: Any) -> Any:
+    def normalize(self, rews: object) -> Any:
         """Update the statistics with the returns; return the scaled rewards."""
         self.return_rms.update(self.returns)
         return rews / np.sqrt(self.return_rms.var + self.epsilon)

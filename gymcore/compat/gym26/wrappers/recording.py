@@ -37,9 +37,9 @@ __all__ = [
 class HumanRendering(rendering.HumanRendering, Wrapper):
     """Show the frames of an environment with render mode "rgb_array" in a window."""
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> tuple[object, Info]:
         """Reset the environment and show the first frame."""
-        result = self.env.reset(**kwargs)
+        result: tuple[object, Info] = self.env.reset(**kwargs)
         self._render_frame()
         return result
 
@@ -47,9 +47,9 @@ class HumanRendering(rendering.HumanRendering, Wrapper):
 class RenderCollection(rendering.RenderCollection, Wrapper):
     """Collect a frame at each reset and step; `render` returns them as a list."""
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> tuple[object, Info]:
         """Reset the environment and collect the first frame."""
-        result = self.env.reset(**kwargs)
+        result: tuple[object, Info] = self.env.reset(**kwargs)
         self._collect_first()
         return result
 
@@ -224,9 +224,9 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
         self.recorded_frames = 0
         self.episode_id = 0
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> tuple[object, Info]:
         """Reset the environment, and begin a video if triggered."""
-        result = self.env.reset(**kwargs)
+        result: tuple[object, Info] = self.env.reset(**kwargs)
         self.terminated = self.truncated = False
         if self.recording:
             self._capture()
@@ -234,7 +234,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
             self.start_video_recorder()
         return result
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: object) -> Any:
         """Step the environment, and record a frame (for a batch, that of the first lane)."""
         result: Any = self.env.step(action)
         if self.terminated or self.truncated:
@@ -394,10 +394,10 @@ class Monitor(Wrapper, RecordConstructorArgs):
             "episode_types": [],
         }
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> tuple[object, Info]:
         """Reset the environment, and begin a video if triggered."""
         self._end_episode()
-        result = self.env.reset(**kwargs)
+        result: tuple[object, Info] = self.env.reset(**kwargs)
         self._steps, self._reward = 0, 0.0
         if self.write_upon_reset:
             self._write()
@@ -412,7 +412,7 @@ class Monitor(Wrapper, RecordConstructorArgs):
             self.video_recorder.capture_frame()
         return result
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: object) -> Any:
         """Step the environment."""
         result = self.env.step(action)
         if self._steps is not None:

@@ -116,7 +116,8 @@ class RescaleAction(ActionWrapper, RecordConstructorArgs):
             )
         space: Any = self.env.action_space
         scaled = space.low + (space.high - space.low) * ((action - lowest) / (highest - lowest))
-        return np.clip(scaled, space.low, space.high)
+        clipped: Array = np.clip(scaled, space.low, space.high)
+        return clipped
 
 
 class TransformReward(RewardWrapper, RecordConstructorArgs):
@@ -151,7 +152,7 @@ class TransformObservation(ObservationWrapper, RecordConstructorArgs):
         [0.0, 0.0, 0.0, 0.0]
     """
 
-    def __init__(self, env: Env, f: Callable[[Any], Any]) -> None:
+    def __init__(self, env: Env, f: Callable[[Any], object]) -> None:
         """Wrap `env`; raise `FailedTypeCheck` if `f` cannot be called."""
         _check_function(f)
         ObservationWrapper.__init__(self, env)
@@ -264,7 +265,7 @@ class TimeAwareObservation(ObservationWrapper, RecordConstructorArgs):
         self.t += 1
         return super().step(action)
 
-    def reset(self, **kwargs: Any) -> Any:
+    def reset(self, **kwargs: object) -> Any:
         """Reset the environment and the step counter."""
         self.t = 0
         return super().reset(**kwargs)

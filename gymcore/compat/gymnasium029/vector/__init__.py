@@ -9,12 +9,13 @@ from gymcore import vector as current
 from gymcore.compat.gym26 import vector as gym26
 from gymcore.compat.gym26.envs import registration
 from gymcore.compat.old_modules import joined_modules
-from gymcore.core import Env, Info, Options
+from gymcore.core import ActType, Env, Info, ObsType, Options
 from gymcore.envs import vector_make
 from gymcore.spaces import Space
 from gymcore.specs import EnvSpec, find_spec
+from gymcore.specs.env_spec import Kwargs
 from gymcore.vector import utils
-from gymcore.vector.vector_env import Seeds
+from gymcore.vector.vector_env import ArrayType, Seeds, VectorStep
 
 __all__ = [
     "AsyncVectorEnv",
@@ -32,7 +33,7 @@ __getattr__ = joined_modules(__name__)
 _Env: Any = Env
 
 
-class VectorEnv(current.VectorEnv, _Env):
+class VectorEnv(current.VectorEnv[ObsType, ActType, ArrayType], _Env):  # type: ignore[misc]
     """Base class of vector environments, which are instances of `Env` in Gymnasium 0.29.
 
     A subclass overrides `reset_wait`, `step_async` and `step_wait`, or `reset` and `step`.
@@ -49,23 +50,23 @@ class VectorEnv(current.VectorEnv, _Env):
     def reset_async(self, seed: Seeds = None, options: Options = None) -> None:
         """Start a reset."""
 
-    def reset_wait(self, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
+    def reset_wait(self, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Return the first observations, as `reset` does."""
         raise NotImplementedError
 
-    def step_async(self, actions: object) -> None:
+    def step_async(self, actions: ActType) -> None:
         """Start a step."""
 
-    def step_wait(self) -> Any:
+    def step_wait(self) -> VectorStep[ObsType, ArrayType]:
         """Return the results of the step started by `step_async`, as `step` does."""
         raise NotImplementedError
 
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Start new episodes; see `gymcore.vector.VectorEnv.reset`."""
         self.reset_async(seed=seed, options=options)
         return self.reset_wait(seed=seed, options=options)
 
-    def step(self, actions: object) -> Any:
+    def step(self, actions: ActType) -> VectorStep[ObsType, ArrayType]:
         """Take one action in every environment; see `gymcore.vector.VectorEnv.step`."""
         self.step_async(actions)
         return self.step_wait()
@@ -94,7 +95,7 @@ def make_vec(
     id: str | EnvSpec,
     num_envs: int = 1,
     vectorization_mode: str = "async",
-    vector_kwargs: dict[str, Any] | None = None,
+    vector_kwargs: Kwargs | None = None,
     wrappers: vector_make.Wrappers[Env] = None,
     **kwargs: Any,
 ) -> VectorEnvWrapper:

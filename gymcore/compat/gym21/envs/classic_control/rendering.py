@@ -75,13 +75,13 @@ class Geom:
         """Store points (x, y)."""
         self.v = [(float(x), float(y)) for x, y in v]
         self.color = (0, 0, 0)
-        self.attrs: list[Any] = []
+        self.attrs: list[Transform] = []
 
     def set_color(self, r: float, g: float, b: float, alpha: float = 1.0) -> None:
         """Set the color, with parts between 0 and 1; `alpha` has no effect."""
         self.color = (round(255 * r), round(255 * g), round(255 * b))
 
-    def add_attr(self, attr: Any) -> None:
+    def add_attr(self, attr: Transform) -> None:
         """Add a `Transform`, which is applied after those added before."""
         self.attrs.append(attr)
 
@@ -220,19 +220,21 @@ class Viewer:
         for geom in (*self.geoms, *self.onetime_geoms):
             geom.draw(surface, flip @ self.transform.matrix())
 
-    def draw_circle(self, radius: float = 10, res: int = 30, filled: bool = True, **a: Any) -> Geom:
+    def draw_circle(
+        self, radius: float = 10, res: int = 30, filled: bool = True, **a: object
+    ) -> Geom:
         """Add a circle to the next frame and return it; `a` are color and linewidth."""
         return self._add_once(make_circle(radius, res, filled), a)
 
-    def draw_polygon(self, v: Points, filled: bool = True, **attrs: Any) -> Geom:
+    def draw_polygon(self, v: Points, filled: bool = True, **attrs: object) -> Geom:
         """Add a polygon to the next frame and return it."""
         return self._add_once(make_polygon(v, filled), attrs)
 
-    def draw_polyline(self, v: Points, **attrs: Any) -> Geom:
+    def draw_polyline(self, v: Points, **attrs: object) -> Geom:
         """Add a line to the next frame and return it."""
         return self._add_once(make_polyline(v), attrs)
 
-    def draw_line(self, start: Sequence[float], end: Sequence[float], **attrs: Any) -> Geom:
+    def draw_line(self, start: Sequence[float], end: Sequence[float], **attrs: object) -> Geom:
         """Add a line to the next frame and return it."""
         return self._add_once(Line(start, end), attrs)
 

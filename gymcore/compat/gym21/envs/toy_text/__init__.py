@@ -15,7 +15,7 @@ class _Table(DoneEnv):
 
     nS = property(lambda self: self.observation_space.n)
     nA = property(lambda self: self.action_space.n)
-    isd: Any = property(lambda self: self.initial_state_distrib)
+    isd: object = property(lambda self: self.initial_state_distrib)
 
     def render(self, mode: str = "human", **kwargs: Any) -> Any:
         """Print the environment as text, or return it in another mode."""
