@@ -222,11 +222,11 @@ SUMS = [
 @pytest.mark.parametrize("expressions", [NUMBERS, ARRAYS, SUMS], ids=["numbers", "arrays", "sums"])
 def test_results_are_those_of_the_interpreter(expressions: list[str], tmp_path: Path) -> None:
     cls = calculator(expressions, tmp_path)
-    compiled, debug = cls.vector_class(50), cls.vector_class(50, debug=True)
+    compiled, debug = cls.vector_class(500), cls.vector_class(500, debug=True)
     compiled.reset(seed=1)
     debug.reset(seed=1)
     for k, text in enumerate(expressions):
-        actions = np.full(50, k)
+        actions = np.full(500, k)
         ours, theirs = compiled.step(actions)[0], debug.step(actions)[0]
         assert ours.tobytes() == theirs.tobytes(), text
 
