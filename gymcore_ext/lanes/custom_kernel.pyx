@@ -38,8 +38,8 @@ cdef enum:
     # Maximum number of arrays of a lane's state.
     MAX_FIELDS = 64
 
-# The loops of LaneLoops, and the first arrays of each; those of state, parameters and outputs follow. The address before the
-# first array is that of a failure_t.
+# The loops of LaneLoops, and the first arrays of each; those of state, parameters and outputs follow. The address
+# before the first array is that of a failure_t.
 LOOPS = ("step", "reset", "observe", "write_infos")
 FIRST_ARRAYS = ("rngs", "lanes", "actions", "rewards", "ends")
 
@@ -303,8 +303,8 @@ cdef class LaneLoops(LaneOwner):
         loops: addresses of functions by the names in LOOPS; write_infos only with infos.
         owner: an object that keeps the loops alive.
 
-    A loop that is written in Python calls `fail` instead of raising; the method of the batch then raises. A compiled loop
-    calls the function at RECORD_FAILURE, and goes on with the next lane.
+    A loop that is written in Python calls `fail` instead of raising; the method of the batch then raises. A compiled
+    loop calls the function at RECORD_FAILURE, and goes on with the next lane.
     """
 
     cdef loops_t loops
@@ -337,7 +337,8 @@ cdef class LaneLoops(LaneOwner):
     def take_fault(self):
         """Return lane, name of the loop, and exception of a fault, and forget it.
 
-        The lane is -1 if it is unknown. The exception of a compiled loop is the pickle of its class, arguments and place.
+        The lane is -1 if it is unknown. The exception of a compiled loop is the pickle of its class, arguments and
+        place.
         """
         cdef failure_t* failure = &self.loops.failure
         problem, self.problem = self.problem, None

@@ -16,7 +16,8 @@ cdef extern from *:
     static const struct { const char *name; size_t address; } numpy_draws[] = {
         DRAW(beta), DRAW(binomial), DRAW(exponential), DRAW(gamma), DRAW(geometric), DRAW(interval), DRAW(laplace),
         DRAW(lognormal), DRAW(poisson), DRAW(standard_exponential), DRAW(standard_gamma), DRAW(triangular),
-        DRAW(bounded_bool_fill), DRAW(bounded_uint8_fill), DRAW(bounded_uint16_fill), DRAW(bounded_uint32_fill), {NULL, 0}
+        DRAW(bounded_bool_fill), DRAW(bounded_uint8_fill), DRAW(bounded_uint16_fill), DRAW(bounded_uint32_fill),
+        {NULL, 0}
     };
     """
     ctypedef struct draw_t:
@@ -37,8 +38,8 @@ cdef int64_t integer(rng_t* rng, int64_t low, int64_t high) noexcept nogil:
     return <int64_t> random_bounded_uint64(&bitgen, <uint64_t> low, <uint64_t> high - 1 - <uint64_t> low, 0, False)
 
 
-# Addresses of functions, by the names that loops of gymcore.jit call: draws from a stream, the functions of a bit generator
-# of NumPy, and NumPy's distributions.
+# Addresses of functions, by the names that loops of gymcore.jit call: draws from a stream, the functions of a bit
+# generator of NumPy, and NumPy's distributions.
 DRAWS = {
     "gymcore_draw_random": <size_t> &rng_double,
     "gymcore_draw_normal": <size_t> &normal,
