@@ -534,7 +534,7 @@ def _short_error(text: str, program: Program) -> str:
     files = "|".join({re.escape(used.__code__.co_filename) for used in functions})
     location = re.search(rf" at ({files}) \((\d+)\)", text)
     title = f"{location[1]}:{location[2]}: {program.name}" if location else program.name
-    lines = (line.strip() for line in text.splitlines())
+    lines = (re.sub(r"\x1b\[\d*m", "", line).strip() for line in text.splitlines())
     reason = next(line for line in lines if line and not line.startswith(("Failed in", "- Res")))
     return f"{title} cannot be compiled: {reason:.200}"
 

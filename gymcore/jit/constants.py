@@ -1,8 +1,8 @@
 """Constants of a class's functions: the module-level values that they use.
 
 Interpreted and compiled functions compute with the same types: Python's int, float and bool, and
-arrays of int64, float64 and bool. The cache key of compiled code includes the value of every
-constant. Values that cannot be part of a key are rejected when the class is defined.
+NumPy's arrays. The cache key of compiled code includes the value of every constant. Values that
+cannot be part of a key are rejected when the class is defined.
 """
 
 from __future__ import annotations
@@ -39,17 +39,20 @@ _VERSIONED_PACKAGES = frozenset(("numpy", "numba", "gymcore", *sys.stdlib_module
 
 
 def computed_with(value: Any) -> Any:
-    """Return a constant in the type that functions compute with, not in a narrow NumPy type.
+    """Return a constant as functions compute with it: numbers of Python, and read-only arrays.
+
+    Arrays keep their dtype, except that float16 and uint64 become float64 and int64.
 
     Examples:
-        >>> computed_with((np.int8(100), np.array([0.5], np.float32)))
+        >>> computed_with((np.int8(100), np.array([0.5], np.float16)))
         (100, array([0.5]))
     """
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
         return value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         wide_dtype = {"u8": np.int64, "f2": np.float64}.get(value.dtype.str[1:], value.dtype)
-        widened: np.ndarray = np.ascontiguousarray(value, wide_dtype)
+        # A view, because the array itself may be the program's, which may write to it.
+        widened: np.ndarray = np.ascontiguousarray(value, wide_dtype).view()
         widened.flags.writeable = False
         return widened
     if isinstance(value, tuple):

@@ -37,7 +37,7 @@ def definition(name: str) -> ast.AST | None:
     if tree is not None:
         return tree
     owner, _, short = name.rpartition(".")
-    for node in ast.walk(module(owner) or ast.Module()):
+    for node in reversed(list(ast.walk(module(owner) or ast.Module()))):  # overloads come first
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == short:
             return node
         if isinstance(node, ast.ImportFrom) and short in [alias.name for alias in node.names]:

@@ -155,6 +155,14 @@ class Narrow(jit.Env):
         observation[0] = state.x
 
 
+def test_arrays_of_the_program_stay_writable() -> None:
+    table = np.zeros(3)
+    constant = computed_with(table)
+    table[0] = 1.0
+    assert constant.tolist() == [1.0, 0.0, 0.0]
+    assert not constant.flags.writeable
+
+
 def test_interpreted_constants_are_pythons_numbers() -> None:
     assert interpreted(products, LaneArray)(0.0) == 12700
     assert computed_with((np.uint8(3), np.array([True]))) == (3, np.array([True]))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def portable_norms() -> Iterator[None]:
     """Make Gymnasium's environments add squares one by one.
 
