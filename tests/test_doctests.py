@@ -23,6 +23,8 @@ NEEDS = {
     "gymcore.envs.phys2d": "jax",
     "gymcore.envs.tabular": "jax",
     "gymcore.interop.dm_env": "dm_env",
+    "gymcore.jit.compiled_numpy": "numba",
+    "gymcore.jit.compiled_random": "numba",
     "gymcore.jit.compiler": "numba",
     "gymcore.interop.rl_games": "rl_games",
     "gymcore.interop.sb3": "stable_baselines3",
