@@ -190,6 +190,7 @@ cdef bint copy_lane(const copying_t* job, int64_t k) noexcept nogil:
         check_fault(self, lane)
         return True
     if functions.save != NULL:
+        memset(data, 0, size)  # `save` may leave bytes out
         return functions.save(lane, self.shared, data)
     memcpy(data, lane, size)
     return True

@@ -93,6 +93,15 @@ def test_saved_lanes_are_checked():
         games.save(np.array([0, 1]), saved)
 
 
+def test_saved_lanes_do_not_depend_on_the_memory_that_they_are_written_to():
+    games = make_games()  # without emulators, whose states `save` leaves out
+    zeroed, used = np.zeros(1, games.saved_dtype), np.zeros(1, games.saved_dtype)
+    used.view(np.uint8)[:] = 0xFF
+    for saved in (zeroed, used):
+        games.save(np.array([0]), saved)
+    assert zeroed.tobytes() == used.tobytes()
+
+
 def test_the_seeds_of_draws_are_those_of_mt19937():
     games = make_games()
     saved = np.zeros(1, games.saved_dtype)
