@@ -301,21 +301,8 @@ class LaneArray(np.ndarray):
 
 
 # Methods whose results are numbers of NumPy's types, unless they are arrays.
-for _name in [
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "dot",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "searchsorted",
-    "std",
-    "sum",
-    "var",
-]:
+_METHODS = "all any argmax argmin dot max mean min prod searchsorted std sum var"
+for _name in _METHODS.split():
     setattr(LaneArray, _name, for_numbers(getattr(np.ndarray, _name), LaneArray))
 
 

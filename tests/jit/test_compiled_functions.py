@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gymcore import error, jit, spaces
+from gymcore.vector import AutoresetMode
 
 pytest.importorskip("numba")
 
@@ -264,22 +265,58 @@ def burn(state, amount):
         raise ValueError(f"{amount} is too much")
 
 
+def arrays_of(envs: Any) -> dict[str, Any]:
+    """Return arrays of the caller's for a step."""
+    ends = {name: np.zeros(5, np.bool_) for name in ("terminated", "truncated")}
+    arrays = {"observations": np.zeros((5, 1), np.float32), "rewards": np.zeros(5), **ends}
+    if envs.autoreset_mode is AutoresetMode.SAME_STEP:
+        arrays["final_observations"] = np.zeros((5, 1), np.float32)
+    return arrays
+
+
+WAYS: dict[str, Any] = {
+    "step": lambda envs, actions: [envs.step(actions) for _ in range(3)],
+    "step_into": lambda envs, actions: [
+        envs.step_into(actions, **arrays_of(envs)) for _ in range(3)
+    ],
+    "bind_step": lambda envs, actions: [
+        envs.bind_step(actions, **arrays_of(envs))() for _ in range(3)
+    ],
+    "send": lambda envs, actions: [(envs.send(actions), envs.recv()) for _ in range(3)],
+    "rollout": lambda envs, actions: envs.rollout(np.stack([actions] * 3)),
+}
+
+
+# A batch without autoreset refuses rollouts.
+WAYS_AND_MODES = [
+    (way, mode)
+    for way in WAYS
+    for mode in AutoresetMode
+    if (way, mode) != ("rollout", AutoresetMode.DISABLED)
+]
+
+
+@pytest.mark.parametrize("way,mode", WAYS_AND_MODES)
 @pytest.mark.parametrize("debug", [True, False], ids=["interpreted", "compiled"])
-def test_a_lane_that_raises_is_named(debug: bool) -> None:
-    envs = Tank.vector_class(5, debug=debug, num_threads=1 if debug else 2)
+def test_a_lane_that_raises_is_named(debug: bool, way: str, mode: AutoresetMode) -> None:
+    threads = 1 if debug else 2
+    envs = Tank.vector_class(5, debug=debug, num_threads=threads, autoreset_mode=mode)
     envs.set_attr("start", [9, 4, 2, 2, 9])
-    for run in (
-        lambda: [envs.step(np.ones(5, np.int64)) for _ in range(3)],
-        lambda: envs.rollout(np.ones((3, 5), np.int64)),
-    ):
-        envs.reset()
-        with pytest.raises(
-            ValueError, match=r"environment 2 raised ValueError in step: .*too much"
-        ) as caught:
-            run()
-        assert isinstance(caught.value, error.EnvironmentFailed) and caught.value.lanes == [2]
-        with pytest.raises(error.ResetNeeded):
-            envs.step(np.ones(5, np.int64))
+    envs.reset()
+    actions = np.ones(5, np.int64)
+    with pytest.raises(
+        ValueError, match=r"environment 2 raised ValueError in step: .*too much"
+    ) as caught:
+        WAYS[way](envs, actions)
+    assert isinstance(caught.value, error.EnvironmentFailed) and caught.value.lanes == [2]
+    with pytest.raises(error.ResetNeeded):
+        envs.step(actions)
+    envs.reset()
+    envs.step(actions)
+
+
+@pytest.mark.parametrize("debug", [True, False], ids=["interpreted", "compiled"])
+def test_a_single_environment_raises_the_exception_itself(debug: bool) -> None:
     env = Tank(debug=debug)
     env.reset()
     with pytest.raises(ValueError) as alone:
