@@ -322,7 +322,7 @@ def split_rows(object batch, cnp.ndarray mask not None):
     cdef cnp.ndarray objects
     cdef Py_ssize_t i
     cdef bint merged = isinstance(batch, dict)
-    if not merged and batch.dtype == object:
+    if not merged and cnp.PyArray_TYPE(<cnp.ndarray?> batch) == cnp.NPY_OBJECT:
         return batch
     if cnp.PyArray_NDIM(mask) != 1 or cnp.PyArray_TYPE(mask) != cnp.NPY_BOOL:
         raise ValueError(f"mask: expected bool [n], got {mask.dtype} {np.shape(mask)}")
