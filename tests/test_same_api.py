@@ -31,8 +31,6 @@ ABSENT = {
 }
 # Parameters that differ, and why.
 DIFFERENT = {
-    ".envs.box2d.bipedal_walker ContactDetector.__init__": "watches bodies, not an environment",
-    ".envs.box2d.lunar_lander ContactDetector.__init__": "watches bodies, not an environment",
     ".envs.classic_control.cartpole CartPoleVectorEnv.step": "`actions`, as in every VectorEnv",
     ".envs.functional_jax_env FunctionalJaxVectorEnv.step": "`actions`, as in every VectorEnv",
     **{

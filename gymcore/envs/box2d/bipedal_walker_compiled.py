@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +15,8 @@ from gymcore.envs.box2d import bipedal_walker_python
 from gymcore.envs.box2d.bipedal_walker_python import (
     FRICTION,
     GROUND_X,
+    RAY_ENDS,
     Clouds,
-    Lidar,
     WalkerParts,
     cloud_polygons,
     ground_polygons,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     import pygame
 
 
-class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
+class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32]]):
     """A hull on two legs with hips and knees, over ground that it senses with a lidar.
 
     - Observation float32 [24]: angle and angular velocity of the hull, its velocity; for each leg
@@ -196,6 +197,15 @@ class BipedalWalker(Lidar, CompiledBox2DEnv[npt.NDArray[np.float32]]):
     def lidar_fractions(self) -> list[float]:
         """The fraction of each ray that is free; empty before the first reset."""
         return self._episode["fractions"].tolist() if self._bodies else []
+
+    @property
+    def lidar(self) -> list[SimpleNamespace]:
+        """The free `fraction` of each ray, its start `p1` and the end `p2` of the free part."""
+        x, y = self.hull.position if self.hull else (0.0, 0.0)
+        return [
+            SimpleNamespace(fraction=part, p1=(x, y), p2=(x + part * dx, y + part * dy))
+            for part, (dx, dy) in zip(self.lidar_fractions, RAY_ENDS, strict=False)
+        ]
 
     def _draw(self, surface: pygame.Surface) -> None:
         episode = self._episode

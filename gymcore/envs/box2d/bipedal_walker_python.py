@@ -6,7 +6,6 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,8 +18,9 @@ from gymcore.envs.box2d.box2d_env import (
     Body,
     Box2D,
     Box2DEnv,
-    ContactDetector,
+    ContactListener,
     Definition,
+    EpisodeState,
     Joint,
     Move,
     Start,
@@ -66,6 +66,7 @@ __all__ = [
     "TERRAIN_STEP",
     "VIEWPORT_H",
     "VIEWPORT_W",
+    "ContactDetector",
 ]
 
 FPS = 50
@@ -148,33 +149,24 @@ def cloud_polygons(clouds: Clouds) -> list[tuple[list[Point], float, float]]:
     return [(list(cloud), min(cloud)[0], max(cloud)[0]) for cloud in clouds]
 
 
-class Lidar:
-    """Gymnasium's attribute for the rays, made when it is read."""
+class ContactDetector(ContactListener):
+    """Records in a walker which feet touch the ground, and whether the hull has touched it."""
 
-    @property
-    def lidar(self: Any) -> list[SimpleNamespace]:
-        """The free `fraction` of each ray, its start `p1` and the end `p2` of the free part."""
-        if not self.lidar_fractions:
-            return []
-        x, y = self.hull.position
-        return [
-            SimpleNamespace(fraction=part, p1=(x, y), p2=(x + part * dx, y + part * dy))
-            for part, (dx, dy) in zip(self.lidar_fractions, RAY_ENDS, strict=True)
-        ]
+    hull, feet = "hull", slice(1, None, 2)
 
 
-class BipedalWalker(Lidar, Box2DEnv[npt.NDArray[np.float32]]):
+class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
     """See `gymcore.envs.box2d.bipedal_walker.BipedalWalker`: the same bit for bit.
 
     States of later episodes are exact only with `fresh_worlds`.
     """
 
-    fresh_worlds = False
-    counters = ("prev_shaping", "scroll", "lidar_fractions")
+    fresh_worlds = game_over = False
+    counters = ("prev_shaping", "scroll")
     settings = ("hardcore",)
     _not_pickled = (
-        "world", "hull", "terrain", "legs", "joints", "drawlist", "_contacts", "fd_polygon",
-        "fd_edge",
+        "world", "hull", "terrain", "legs", "joints", "drawlist", "fd_polygon", "fd_edge",
+        "lidar",
     )  # fmt: skip
 
     def __init__(self, render_mode: str | None = None, hardcore: bool = False) -> None:
@@ -201,16 +193,10 @@ class BipedalWalker(Lidar, Box2DEnv[npt.NDArray[np.float32]]):
         self.legs: list[Body] = []
         self.joints: list[Joint] = []
         self.drawlist: list[Body] = []
-        self.lidar_fractions: list[float] = []
+        self.lidar: list[Any] = []
 
-    @property
-    def game_over(self) -> bool:
-        """Whether the hull has touched the ground in this episode."""
-        return self.hull is not None and self._contacts.hull_touched
-
-    @game_over.setter
-    def game_over(self, value: bool) -> None:
-        self._contacts.hull_touched = bool(value)
+    def _hull(self) -> Body | None:
+        return self.hull
 
     # --- an episode ----------------------------------------------------------------------------
 
@@ -223,12 +209,10 @@ class BipedalWalker(Lidar, Box2DEnv[npt.NDArray[np.float32]]):
         """
         check_options(options)
         super().reset(seed=seed)
-        self._start = (self.np_random.bit_generator.state,)
-        self._moves = []
         self.scroll = 0.0
         if self.fresh_worlds:
             self._no_world()
-        self._begin(self._start)
+        self._build((self.np_random.bit_generator.state,))
         self.prev_shaping = None
         return self.step(np.zeros(4, np.float32))[0], {}
 
@@ -241,8 +225,8 @@ class BipedalWalker(Lidar, Box2DEnv[npt.NDArray[np.float32]]):
         push = float(self.np_random.uniform(-INITIAL_RANDOM, INITIAL_RANDOM))
         self.hull, self.legs, self.joints = WalkerParts().build(self.world, push)
         self.drawlist = [*self.terrain, *self.legs, self.hull]
-        self._contacts = ContactDetector(self.hull, [self.legs[1], self.legs[3]])
-        self.world.contactListener = self._contacts
+        self.game_over, self.lidar, self.lidar_render = False, [_Ray() for _ in RAY_ENDS], 0
+        self.world.contactListener_keepref = self.world.contactListener = ContactDetector(self)
 
     def _destroy(self) -> None:
         """Remove ground and walker from the world, if they are in it."""
@@ -267,6 +251,21 @@ class BipedalWalker(Lidar, Box2DEnv[npt.NDArray[np.float32]]):
         self.cloud_poly = cloud_polygons(make_clouds(numbers))
 
     @property
+    def lidar_fractions(self) -> list[float]:
+        """The fraction of each ray that is free; empty before the first reset."""
+        return [ray.fraction for ray in self.lidar]
+
+    def _cast_rays(self) -> None:
+        x, y = self.hull.position
+        for ray, (dx, dy) in zip(self.lidar, RAY_ENDS, strict=True):
+            ray.fraction, ray.p1, ray.p2 = 1.0, (x, y), (x + dx, y + dy)
+            self.world.RayCast(ray, ray.p1, ray.p2)
+
+    def _replay(self, state: EpisodeState) -> None:
+        super()._replay(state)
+        self._cast_rays()
+
+    @property
     def clouds(self) -> Clouds:
         """The corners of the clouds, meters."""
         return tuple(tuple(corners) for corners, *_ in self.cloud_poly)
@@ -286,12 +285,11 @@ class BipedalWalker(Lidar, Box2DEnv[npt.NDArray[np.float32]]):
         if hull is None:
             raise error.ResetNeeded("step: call reset() first")
         move, costs = self._checked(action)
-        self._moves.append(move)
-        self._move(move)
+        self._take(move)
 
         position, velocity = hull.position, hull.linearVelocity
         x = position.x
-        self.lidar_fractions = fractions = cast_rays(self.world, x, position.y)
+        self._cast_rays()
         angle = hull.angle
         observed = [
             angle,
@@ -308,7 +306,7 @@ class BipedalWalker(Lidar, Box2DEnv[npt.NDArray[np.float32]]):
                 knee.speed / SPEED_KNEE,
                 1.0 if self.legs[leg + 1].ground_contact else 0.0,
             )
-        observation = np.array(observed + fractions, np.float32)
+        observation = np.array(observed + self.lidar_fractions, np.float32)
         self.scroll = x - _WIDTH / 5
         shaping = 130 * x / SCALE - 5.0 * abs(angle)
         previous = self.prev_shaping
@@ -318,7 +316,7 @@ class BipedalWalker(Lidar, Box2DEnv[npt.NDArray[np.float32]]):
         for cost in costs:
             reward -= cost
         terminated = False
-        if self._contacts.hull_touched or x < 0:
+        if self.game_over or x < 0:
             terminated, reward = True, -100
         if x > _GOAL:
             terminated = True
@@ -434,26 +432,18 @@ def draw_terrain(random: np.random.Generator, hardcore: bool) -> Terrain:
 
 
 class _Ray(Box2D.b2RayCastCallback):
-    """The fraction of a ray before the ground; 1.0 for no hit."""
+    """The free `fraction` of a ray, its start `p1` and the end `p2` of the free part."""
 
-    fraction = 1.0
+    fraction: float
+    p1: Point
+    p2: Point
 
-    def ReportFixture(self, fixture: Any, point: object, normal: object, fraction: float) -> float:
+    def ReportFixture(self, fixture: Any, point: Point, normal: object, fraction: float) -> float:
         """Box2D calls this for each fixture that the ray hits; the walker is transparent."""
         if not fixture.filterData.categoryBits & 0x0001:
             return -1.0
-        self.fraction = fraction
+        self.fraction, self.p2 = fraction, (point[0], point[1])
         return fraction
-
-
-def cast_rays(world: World, x: float, y: float) -> list[float]:
-    """Return the fraction of each ray of the lidar from (x, y) before its first hit."""
-    rays = []
-    for dx, dy in RAY_ENDS:
-        ray = _Ray()
-        world.RayCast(ray, (x, y), (x + dx, y + dy))
-        rays.append(ray.fraction)
-    return rays
 
 
 def build_terrain(world: World, terrain: Terrain) -> list[Body]:
@@ -474,6 +464,16 @@ def build_terrain(world: World, terrain: Terrain) -> list[Body]:
     paint_terrain(bodies, len(terrain.boxes))
     bodies.reverse()
     return bodies
+
+
+def paint_parts(hull: Body, legs: Sequence[Body]) -> None:
+    """Give the hull and the legs the colors that Gymnasium's have."""
+    hull.color1, hull.color2 = (127, 51, 229), (76, 76, 127)
+    for leg, light in zip(legs, (25, 25, -25, -25), strict=True):
+        leg.color1, leg.color2 = (
+            (153 + light, 76 + light, 127 + light),
+            (102 + light, 51 + light, 76 + light),
+        )
 
 
 def paint_terrain(bodies: Sequence[Body], box_count: int) -> None:
@@ -529,6 +529,7 @@ class WalkerParts:
             joint.bodyA, joint.bodyB = legs[-1] if index % 2 else hull, part
             legs.append(part)
             joints.append(world.CreateJoint(joint))
+        paint_parts(hull, legs)
         return hull, legs, joints
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import weakref
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -82,34 +83,36 @@ def corners(body: Body) -> list[Point]:
     return [body.GetWorldPoint(corner) for corner in body.fixtures[0].shape.vertices]
 
 
-class ContactDetector(Box2D.b2ContactListener):
-    """Records which legs touch the ground, and whether the hull has touched it.
+class ContactListener(Box2D.b2ContactListener):
+    """Records in an environment which feet touch the ground, and whether the hull has touched it.
 
-    As in Gymnasium, a leg that leaves one piece of ground counts as in the air, even if it still
+    As in Gymnasium, a foot that leaves one piece of ground counts as in the air, even if it still
     touches the next piece: the last event decides.
     """
 
-    def __init__(self, hull: Body, legs: list[Body]) -> None:
+    # The environment's attribute for its hull, and which of its `legs` are feet.
+    hull: ClassVar[str]
+    feet: ClassVar[slice] = slice(None)
+
+    def __init__(self, env: Any) -> None:
+        """Watch the contacts of an environment, which must outlive this object."""
         super().__init__()
-        self.hull = hull
-        self.legs = legs
-        self.hull_touched = False
+        self.env = weakref.proxy(env)
 
     def BeginContact(self, contact: Contact) -> None:
         """Box2D calls this when two fixtures begin to touch."""
-        bodies = (contact.fixtureA.body, contact.fixtureB.body)
-        if self.hull in bodies:
-            self.hull_touched = True
-        for leg in self.legs:
-            if leg in bodies:
-                leg.ground_contact = True
+        if getattr(self.env, self.hull) in (contact.fixtureA.body, contact.fixtureB.body):
+            self.env.game_over = True
+        self._set_feet(contact, True)
 
     def EndContact(self, contact: Contact) -> None:
         """Box2D calls this when two fixtures cease to touch."""
-        bodies = (contact.fixtureA.body, contact.fixtureB.body)
-        for leg in self.legs:
-            if leg in bodies:
-                leg.ground_contact = False
+        self._set_feet(contact, False)
+
+    def _set_feet(self, contact: Contact, touches: bool) -> None:
+        for foot in self.env.legs[self.feet]:
+            if foot in (contact.fixtureA.body, contact.fixtureB.body):
+                foot.ground_contact = touches
 
 
 class DrawnBox2DEnv(DrawnEnv[ObsType, ActType]):
@@ -150,8 +153,8 @@ def draw_of(surface: pygame.Surface, env: DrawnBox2DEnv) -> None:
 class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
     """Base of the environments over Box2D.
 
-    A subclass builds its world in `_begin(start)`, does one step to it in `_move(move)`, appends
-    every move to `_moves`, and names the other attributes that belong to an episode in `counters`.
+    A subclass builds its world in `_begin(start)`, does one step to it in `_move(move)`, calls
+    these through `_build` and `_take`, and names the other attributes of an episode in `counters`.
     """
 
     counters: ClassVar[tuple[str, ...]] = ()
@@ -162,6 +165,31 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
 
     _start: Start | None = None
     _moves: list[Move]
+    # Where the hull was after the last move that was recorded.
+    _recorded: tuple[object, ...] = (None,)
+
+    def _hull(self) -> Body | None:
+        """Return the body of the hull, if there is one."""
+        raise NotImplementedError
+
+    def _place(self) -> tuple[object, ...]:
+        hull = self._hull()
+        return (None,) if hull is None else (hull, *hull.position, hull.angle)
+
+    def _build(self, start: Start) -> None:
+        """Build the world of an episode, and record its start."""
+        self._start, self._moves = start, []
+        self._begin(start)
+        self._recorded = self._place()
+
+    def _take(self, move: Move) -> Any:
+        """Step the world, and record the move."""
+        is_recorded = self._recorded == self._place()
+        result = self._move(move)
+        self._moves.append(move)
+        if is_recorded:
+            self._recorded = self._place()
+        return result
 
     def _begin(self, start: Start) -> None:
         """Build the world of an episode; `start` holds everything random about it."""
@@ -177,15 +205,16 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
         """Return everything that determines how the episode continues, random generator included.
 
         The state is the episode's start and its moves, so it grows by some 100 bytes a step.
-        Changes that a program made to the bodies directly are not part of it.
+        Changes that a program made to other bodies than the hull are not part of it.
 
         Returns:
             A dict of plain values that pickles; the caller owns it.
 
         Raises:
             ResetNeeded: If `reset` has not been called.
+            Error: If a subclass's own `reset` or `step` has built or moved the hull.
         """
-        if self._start is None:
+        if not self._has_begun():
             raise error.ResetNeeded("get_state: call reset() first")
         return {
             **self._identity(),
@@ -194,6 +223,11 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
         }
 
     def _episode(self) -> EpisodeState:
+        if self._recorded != self._place():
+            raise error.Error(
+                f"{type(self).__name__}: an episode can be saved or copied only if no code but "
+                "gymcore's `reset` and `step` has built or moved its hull"
+            )
         return {
             "start": self._start,
             "moves": tuple(self._moves),
@@ -239,7 +273,7 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
                 episode continues as before.
         """
         self.check_state(state)
-        before = None if self._start is None else self.get_state()
+        before = self.get_state() if self._has_begun() else None
         try:
             self._replay(state)
         except Exception as problem:
@@ -256,26 +290,24 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
 
     def _replay(self, state: EpisodeState) -> None:
         self._no_world()
-        self._start = start = state["start"]
+        start = state["start"]
         live = self.np_random
         if start and isinstance(start[0], dict):  # the start is drawn again
             self._np_random = np.random.Generator(seeding.bit_generator_of(start[0]))
         try:
-            self._begin(start)
+            self._build(start)
         finally:
             self._np_random = live
-        move = self._move
-        for recorded in state["moves"]:
-            move(recorded)
-        self._moves = list(state["moves"])
+        for move in state["moves"]:
+            self._take(move)
         for name, value in state["counters"].items():
             setattr(self, name, value)
 
     def __getstate__(self) -> dict[str, object]:
         """Return the attributes, and the episode as its moves; worlds and windows are left out."""
-        excluded = {"_renderer", "_drawing", "_start", "_moves", *self._not_pickled}
+        excluded = {"_renderer", "_drawing", "_start", "_moves", "_recorded", *self._not_pickled}
         attributes = {name: value for name, value in vars(self).items() if name not in excluded}
-        if self._start is not None:
+        if self._has_begun():
             attributes["_saved"] = self._episode()
         return attributes
 
@@ -294,7 +326,7 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
         raise NotImplementedError
 
     def _has_begun(self) -> bool:
-        return self._start is not None
+        return self._hull() is not None
 
 
 def _is_finite(value: object) -> bool:

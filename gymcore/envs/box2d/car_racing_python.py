@@ -252,6 +252,9 @@ class CarRacing(RacingDeclarations, Box2DEnv):
         self.track: list[TrackPoint] = []
         self.state: npt.NDArray[np.uint8] | None = None
 
+    def _hull(self) -> Body | None:
+        return self.car.hull if self.car else None
+
     def _use_colors(self, colors: tuple[Channels, ...]) -> None:
         self.road_color, self.bg_color, self.grass_color = colors
 
@@ -278,12 +281,12 @@ class CarRacing(RacingDeclarations, Box2DEnv):
         if self.domain_randomize:
             self._reinit_colors((options or {}).get("randomize", True))
         colors = (self.road_color, self.bg_color, self.grass_color)
-        self._start = (
-            self.np_random.bit_generator.state,
-            tuple((str(color.dtype), tuple(color.tolist())) for color in colors),
+        self._build(
+            (
+                self.np_random.bit_generator.state,
+                tuple((str(color.dtype), tuple(color.tolist())) for color in colors),
+            )
         )
-        self._begin(self._start)
-        self._moves = []
         observation = self._draw_observation()
         if self.render_mode == "human":
             self.render()
@@ -341,7 +344,7 @@ class CarRacing(RacingDeclarations, Box2DEnv):
             print_track(closed.first, closed.last)
         self.track = closed.points
         self.road = []
-        shape = self.fd_tile.shape
+        shape, self.fd_tile.isSensor = self.fd_tile.shape, True
         for index, (corners, border) in enumerate(road_corners(closed.points)):
             shape.vertices = corners
             tile = self.world.CreateBody(_TILE_BODY)
@@ -376,8 +379,7 @@ class CarRacing(RacingDeclarations, Box2DEnv):
         if self.car is None:
             raise error.ResetNeeded("step: call reset() first")
         move = self._as_move(action)
-        reward, terminated, info = self._move(move)
-        self._moves.append(move)
+        reward, terminated, info = self._take(move)
         observation = self._draw_observation()
         if self.render_mode == "human":
             self.render()

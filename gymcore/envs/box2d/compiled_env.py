@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dis
 from importlib import import_module
+from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -75,15 +77,21 @@ STATE_VERSION = 4
 class _CompiledBox2DEnvMeta(NativeEnvMeta):
     """Lets a class that overrides one of `compiled_methods` inherit from `python_class` instead.
 
-    Only the environment in Python calls these methods, as Gymnasium's does.
+    Only the environment in Python calls these methods, as Gymnasium's does. A class also inherits
+    from it if its methods assign `surf` or what compiled code computes, as those of Gymnasium do.
     """
 
     def mro(cls) -> list[type]:
         """Return the order of inheritance, in which `python_class` may replace compiled classes."""
         order = super().mro()
         compiled: Any = next((base for base in order if "python_class" in vars(base)), cls)
-        defined = set().union(*map(vars, order[: order.index(compiled)]))
-        overridden = defined & compiled.compiled_methods if compiled is not cls else set()
+        overridden = {
+            name
+            for base in order[: order.index(compiled)]
+            for name, value in vars(base).items()
+            if name in compiled.compiled_methods
+            or any(each == "surf" or _is_read_only(compiled, each) for each in _assigned(value))
+        }
         if not overridden:
             return order
         warn_of_python(cls, min(overridden))
@@ -94,8 +102,22 @@ class _CompiledBox2DEnvMeta(NativeEnvMeta):
     def __setattr__(cls, name: str, value: object) -> None:
         """Set an attribute of the class; a method may change the order of inheritance."""
         super().__setattr__(name, value)
-        if name in getattr(cls, "compiled_methods", ()):  # as cloudpickle does
+        # As cloudpickle does.
+        if isinstance(value, FunctionType) or name in getattr(cls, "compiled_methods", ()):
             cls.__bases__ = cls.__bases__  # calls mro()
+
+
+def _assigned(method: object) -> set[str]:
+    """Return the names of the attributes that a function assigns."""
+    if not isinstance(method, FunctionType):
+        return set()
+    code = dis.get_instructions(method)
+    return {each.argval for each in code if each.opname == "STORE_ATTR"}
+
+
+def _is_read_only(cls: type, name: str) -> bool:
+    attribute = getattr(cls, name, None)
+    return isinstance(attribute, property) and attribute.fset is None
 
 
 class CompiledBox2DEnv(

@@ -18,7 +18,7 @@ from gymcore.envs.box2d.box2d_env import (
     Body,
     Box2D,
     Box2DEnv,
-    ContactDetector,
+    ContactListener,
     Definition,
     Move,
     Start,
@@ -58,6 +58,7 @@ __all__ = [
     "SIDE_ENGINE_POWER",
     "VIEWPORT_H",
     "VIEWPORT_W",
+    "ContactDetector",
 ]
 
 FPS = 50
@@ -112,6 +113,12 @@ PARTICLE_STEPS = 25
 _ENGINES = ((0.0, 0.0, 0), (0.0, 1.0, -1), (1.0, 0.0, 0), (0.0, 1.0, 1))
 
 
+class ContactDetector(ContactListener):
+    """Records in a lander which legs touch the ground, and whether the hull has touched it."""
+
+    hull = "lander"
+
+
 class ParticleBodies:
     """Gymnasium's helpers for particles that are bodies of the world, in `_emitted`."""
 
@@ -150,8 +157,9 @@ class LunarLander(ParticleBodies, Box2DEnv):
     )  # fmt: skip
     main_engine_power, side_engine_power = MAIN_ENGINE_POWER, SIDE_ENGINE_POWER
     dispersion, initial_random = 1.0, INITIAL_RANDOM
+    helipad_y, game_over = HELIPAD_Y, False
     _not_pickled = (
-        "world", "moon", "lander", "legs", "drawlist", "particles", "smoke", "_contacts",
+        "world", "moon", "lander", "legs", "drawlist", "particles", "smoke",
     )  # fmt: skip
 
     def __init__(
@@ -175,7 +183,6 @@ class LunarLander(ParticleBodies, Box2DEnv):
         self.prev_reward: float | None = None
         self.wind_idx = 0
         self.torque_idx = 0
-        self.helipad_y = HELIPAD_Y
         self._no_world()
         self._moves = []
 
@@ -189,23 +196,17 @@ class LunarLander(ParticleBodies, Box2DEnv):
         # Bodies in a subclass, as in Gymnasium.
         self.particles: list[Any] = self.smoke if type(self) is LunarLander else []
 
+    def _hull(self) -> Body | None:
+        return self.lander
+
     @property
     def _emitted(self) -> list[Body]:
         return self.particles
 
     @property
-    def game_over(self) -> bool:
-        """Whether the hull has touched the ground in this episode."""
-        return self.lander is not None and self._contacts.hull_touched
-
-    @game_over.setter
-    def game_over(self, value: bool) -> None:
-        self._contacts.hull_touched = bool(value)
-
-    @property
-    def sky_polys(self) -> list[list[Point]]:
-        """The sky above each piece of ground: four corners in meters."""
-        return sky_over(self.ground_y)
+    def ground_y(self) -> list[float]:
+        """The heights of the points of the ground, meters."""
+        return [*(left[1] for left, *_ in self.sky_polys), self.sky_polys[-1][1][1]]
 
     # --- an episode ----------------------------------------------------------------------------
 
@@ -228,9 +229,7 @@ class LunarLander(ParticleBodies, Box2DEnv):
         if self.enable_wind:
             self.wind_idx = int(random.integers(-9999, 9999))
             self.torque_idx = int(random.integers(-9999, 9999))
-        self._start = (float(self.gravity), tuple(heights), push)
-        self._moves = []
-        self._begin(self._start)
+        self._build((float(self.gravity), tuple(heights), push))
         self.prev_shaping = None
         nothing = np.zeros(2, np.float32) if self.continuous else 0
         return self.step(nothing)[0], {}
@@ -239,16 +238,16 @@ class LunarLander(ParticleBodies, Box2DEnv):
         """Build the world, and push the craft."""
         gravity, heights, push = start
         self._no_world()
-        self.ground_y = smooth_ground(heights)
+        self.sky_polys = sky_over(smooth_ground(heights))
         self.helipad_x1, self.helipad_x2 = GROUND_X[CHUNKS // 2 - 1], GROUND_X[CHUNKS // 2 + 1]
 
         world, moon, lander, legs = make_world(gravity, self.ground_y)
-        contacts = ContactDetector(lander, legs)
-        world.contactListener = contacts
+        world.contactListener_keepref = world.contactListener = ContactDetector(self)
         self.world, self.moon, self.lander, self.legs = world, moon, lander, legs
+        self.game_over = False
         lander.ApplyForceToCenter(push, True)
-        self._contacts = contacts
         self.drawlist = [lander, *legs]
+        paint_bodies([moon, lander, *legs])
 
     def _destroy(self) -> None:
         """Remove all bodies from the world, if there are any."""
@@ -290,10 +289,9 @@ class LunarLander(ParticleBodies, Box2DEnv):
         scatter_along = self.dispersion * (-1.0 + 2.0 * draw()) / SCALE
         scatter_across = self.dispersion * (-1.0 + 2.0 * draw()) / SCALE
         move = (main, side, direction, scatter_along, scatter_across, wind)
-        self._moves.append(move)
         if self.render_mode is not None:
             self._smoke(move)
-        self._move(move)
+        self._take(move)
 
         # Gymnasium's order of operations, because every one of them rounds.
         position, velocity = lander.position, lander.linearVelocity
@@ -314,7 +312,7 @@ class LunarLander(ParticleBodies, Box2DEnv):
         reward -= main * 0.30
         reward = np.float64(reward - side * 0.03)
         terminated = False
-        if self._contacts.hull_touched or abs(x) >= 1.0:
+        if self.game_over or abs(x) >= 1.0:
             terminated, reward = True, -100
         if not lander.awake:
             terminated, reward = True, 100
@@ -524,6 +522,13 @@ def make_world(gravity: float, ground_y: list[float]) -> tuple[World, Body, Body
         leg.joint = world.CreateJoint(joint)
         bodies.append(leg)
     return world, moon, lander, bodies
+
+
+def paint_bodies(bodies: Sequence[Body]) -> None:
+    """Give ground, hull and legs the colors that Gymnasium's have."""
+    for body in bodies[1:]:
+        body.color1, body.color2 = (128, 102, 230), (77, 77, 128)
+    bodies[0].color1 = bodies[0].color2 = (0.0, 0.0, 0.0)
 
 
 # --- rendering -----------------------------------------------------------------------------------

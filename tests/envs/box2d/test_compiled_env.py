@@ -218,7 +218,7 @@ def test_everything_of_a_world_can_be_looked_at(env_id):
 def test_worlds_that_programs_change():
     env = gymcore.make("LunarLander-v3").unwrapped
     env.reset(seed=1)
-    env.world.contactListener = lunar_lander_python.ContactDetector(env.lander, env.legs)
+    env.world.contactListener = lunar_lander_python.ContactDetector(env)
     with pytest.raises(error.Error, match="contactListener was replaced"):
         env.step(0)
     env.reset(seed=1)

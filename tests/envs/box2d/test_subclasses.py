@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import inspect
 from typing import Any
 
 import gymnasium
@@ -338,3 +339,82 @@ def test_a_hook_that_is_set_later_is_called() -> None:
     plain.reset(seed=1)
     assert env.np_random.random() != plain.np_random.random()
     assert env.terrain_y == plain.terrain_y
+
+
+def with_sources(package: Any, module: str, name: str, methods: list[str]) -> Any:
+    """Return a subclass that repeats the source of methods of Gymnasium's class."""
+    theirs, ours = (
+        importlib.import_module(f"{each}.envs.box2d.{module}") for each in ("gymnasium", "gymcore")
+    )
+    names = dict(vars(theirs))
+    if package is gymcore:
+        names |= {each: vars(ours)[each] for each in names.keys() & vars(ours).keys()}
+        names |= {"gym": gymcore, "spaces": gymcore.spaces, "EzPickle": gymcore.utils.EzPickle}
+    names["__name__"] = "program"
+    sources = [inspect.getsource(vars(vars(theirs)[name])[method]) for method in methods]
+    exec("\n".join([f"class Mine({name}):\n    pass\n", *sources]), names)
+    return names["Mine"]
+
+
+def methods_of(name: str) -> list[str]:
+    """Return the names of the methods that Gymnasium's class defines."""
+    cls = type(gymnasium.make(f"{name}-v3").unwrapped)
+    return [method for method, value in vars(cls).items() if inspect.isfunction(value)]
+
+
+SOURCES = [
+    (module, name, methods)
+    for module, name in {
+        "lunar_lander": "LunarLander",
+        "bipedal_walker": "BipedalWalker",
+        "car_racing": "CarRacing",
+    }.items()
+    for methods in (
+        *([method] for method in methods_of(name)),
+        methods_of(name),
+        ["reset", "_destroy"],
+        [method for method in methods_of(name) if method != "__init__"],
+        [method for method in methods_of(name) if method != "step"],
+    )
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*steps in Python")
+@pytest.mark.parametrize(
+    ("module", "name", "methods"), SOURCES, ids=[f"{x[1]}-{'-'.join(x[2])}" for x in SOURCES]
+)
+def test_classes_that_repeat_the_source_of_gymnasium(
+    module: str, name: str, methods: list[str]
+) -> None:
+    ours, theirs = (
+        with_sources(package, module, name, methods)(render_mode="rgb_array")
+        for package in (gymcore, gymnasium)
+    )
+    for seed in (1, 2):
+        assert_same(ours.reset(seed=seed), theirs.reset(seed=seed))
+        theirs.action_space.seed(seed)
+        for _ in range(20 if name == "CarRacing" else 80):
+            action = theirs.action_space.sample()
+            results = ours.step(action), theirs.step(action)
+            np.testing.assert_array_equal(results[0][0], results[1][0])
+            assert results[0][1:] == results[1][1:]
+            if results[0][2]:
+                break
+        frames = ours.render(), theirs.render()
+        if "render" in methods and name != "CarRacing":  # which draws the same pictures
+            np.testing.assert_array_equal(*frames)
+    ours.close()
+    theirs.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*steps in Python")
+@pytest.mark.parametrize("methods", [["reset"], ["reset", "step"], ["step", "_destroy"]], ids=str)
+def test_an_episode_that_other_code_built_or_moved_has_no_state(methods: list[str]) -> None:
+    env = with_sources(gymcore, "lunar_lander", "LunarLander", methods)()
+    with pytest.raises(error.ResetNeeded, match="get_state"):
+        env.get_state()
+    assert copy.deepcopy(env).reset(seed=1)[0].tolist() == env.reset(seed=1)[0].tolist()
+    env.step(0)
+    for call in (env.get_state, lambda: copy.deepcopy(env)):
+        with pytest.raises(error.Error, match="built or moved its hull"):
+            call()
