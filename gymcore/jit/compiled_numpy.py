@@ -23,8 +23,9 @@ from numba.extending import intrinsic, overload, register_jitable
 from numba.np.numpy_support import as_dtype
 from numba.np.unsafe.ndarray import to_fixed_tuple
 
+from gymcore.jit import math as jit_math
 from gymcore.jit.compiled_random import BYTES, is_none
-from gymcore_ext.lanes.ufunc_loops import POW, loop_of
+from gymcore_ext.lanes.ufunc_loops import POW, POWF, loop_of
 
 # What compiled code calls instead of functions, of methods of arrays, and of operators.
 REPLACED: dict[Any, Callable[..., Any]] = {}
@@ -115,53 +116,44 @@ def _loop(ufunc: np.ufunc) -> Any:
 
 
 def _elementwise(ufunc: np.ufunc) -> None:
-    loop = _loop(ufunc)
+    """Replace a ufunc of one or two inputs by NumPy's loop for the type in which it computes."""
+    loop, count = _loop(ufunc), ufunc.nin
 
-    def number_of(dtype, *kinds):
-        """Return the type in which NumPy computes, and the steps between elements."""
+    @_internal
+    def compute(x, y, dtype):
+        kinds = (x, y)[:count]
         dtypes = [as_dtype(kind.dtype) for kind in kinds if is_array(kind)] or [np.dtype("f8")]
         wide = [np.dtype("f8") if d.kind in "iu" and d.itemsize > 2 else d for d in dtypes]
         number = np.result_type(*wide).type if is_none(dtype) else as_dtype(dtype.dtype).type
         if not issubclass(number, np.floating):
             raise TypingError(f"np.{ufunc.__name__}: convert arrays of small integers to floats")
         size = np.dtype(number).itemsize
-        return number, *(size * is_array(kind) for kind in kinds), size
+        steps = (*(size * is_array(kind) for kind in kinds), size)
+        if not any(steps[:-1]):
+            return lambda x, y, dtype: loop(number, (number(x), number(y))[:count], (1,), (0, 0, 0))
+
+        def many(x, y, dtype):
+            out = np.empty(_shape(x, y), number)
+            inputs = (_full(x, out, number), _full(y, out, number))[:count]
+            loop(out, inputs, (out.size,), steps)
+            return out
+
+        return many
 
     def unary(x, dtype=None):
-        number, step, size = number_of(dtype, x)
-        if not step:
-            return lambda x, dtype=None: loop(number, (number(x),), (1,), (0, 0))
-
-        def compute(x, dtype=None):
-            values, out = x.astype(number), np.empty(x.shape, number)
-            loop(out, (values,), (values.size,), (size, size))
-            return out
-
-        return compute
+        return lambda x, dtype=None: compute(x, 0.0, dtype)
 
     def binary(x, y, dtype=None):
-        number, step, other, size = number_of(dtype, x, y)
-        if not step and not other:
-            return lambda x, y, dtype=None: loop(number, (number(x), number(y)), (1,), (0, 0, 0))
+        return lambda x, y, dtype=None: compute(x, y, dtype)
 
-        def compute(x, y, dtype=None):
-            out = np.empty(_shape(x, y), number)
-            inputs = _full(x, out, number), _full(y, out, number)
-            loop(out, inputs, (out.size,), (step, other, size))
-            return out
-
-        return compute
-
-    _replaces(ufunc)(unary if ufunc.nin == 1 else binary)
+    _replaces(ufunc)(unary if count == 1 else binary)
 
 
 @_internal
 def _shape(x, y):
     if is_array(x) and is_array(y):
         return lambda x, y: np.broadcast_shapes(x.shape, y.shape)
-    if is_array(x):
-        return lambda x, y: x.shape
-    return lambda x, y: y.shape
+    return (lambda x, y: x.shape) if is_array(x) else (lambda x, y: y.shape)
 
 
 @_internal
@@ -213,6 +205,14 @@ def _matmul(a, b):
     if number is not _float_type(b, np.int64):
         number = np.float64
     rows, columns, size = a.ndim == 2, b.ndim == 2, np.dtype(number).itemsize
+    # Vectors have one axis less than matrices.
+    result = register_jitable(
+        (lambda out: out)
+        if rows and columns
+        else (lambda out: out.reshape(-1))
+        if rows or columns
+        else (lambda out: out[0, 0])
+    )
 
     def matmul(a, b):
         x, y = np.ascontiguousarray(a).astype(number), np.ascontiguousarray(b).astype(number)
@@ -220,19 +220,9 @@ def _matmul(a, b):
         out = np.empty((n, m), number)
         steps = (0, 0, 0, k * size, size, m * size, size, m * size, size)
         _multiply_matrices(out, (x, y), (1, n, k, m), steps)
-        return _vector(out, a, b)
+        return result(out)
 
     return matmul
-
-
-@_internal
-def _vector(out, a, b):
-    """Remove the axes that vectors do not have from a product of matrices."""
-    if a.ndim == 1 and b.ndim == 1:
-        return lambda out, a, b: out[0, 0]
-    if a.ndim == b.ndim:
-        return lambda out, a, b: out
-    return lambda out, a, b: out.reshape(-1)
 
 
 @_replaces(np.linalg.norm)
@@ -366,13 +356,20 @@ def _where(condition, x, y):
 # --- powers ---------------------------------------------------------------------------------------
 
 # LLVM would replace a power by products, whose bits differ, if it knew the function's name.
-llvm.add_symbol("gymcore_pow", POW)
+for _name, _address in ("pow", POW), ("powf", POWF):
+    llvm.add_symbol(f"gymcore_{_name}", _address)
 _pow = types.ExternalFunction("gymcore_pow", types.float64(types.float64, types.float64))
+_powf = types.ExternalFunction("gymcore_powf", types.float32(types.float32, types.float32))
 
 
 @_replaces(math.pow)
 def _float_power(x, y):
     return lambda x, y: _pow(float(x), float(y))
+
+
+@_replaces(jit_math.powf)
+def _float32_power(x, y):
+    return lambda x, y: np.float64(_powf(np.float32(x), np.float32(y)))
 
 
 @register_jitable

@@ -1,15 +1,17 @@
-"""The methods of `rng`, compiled: draws of `numpy.random.Generator` from the stream of a lane."""
+"""The methods of `rng`, compiled: draws of `numpy.random.Generator` from the stream of a lane.
+
+Numba compiles a method for the types of each call, without the branches that `isinstance` excludes.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.core.typing import Signature
 from numba.extending import (
     intrinsic,
@@ -26,7 +28,6 @@ from gymcore_ext.lanes.draws import DRAWS
 Values = Sequence[ir.Value]
 # The signature of an intrinsic, and the function that generates its code.
 Generated = tuple[Signature, Callable[..., ir.Value]]
-Overload = Callable[..., object]
 
 BYTES = ir.IntType(8).as_pointer()
 
@@ -83,55 +84,21 @@ def stream(typing_context, rngs, lane):
     return _stream_type(rngs, types.int64), generate
 
 
-@intrinsic
-def _pointer(typing_context, rng):
-    return types.voidptr(rng), lambda context, builder, signature, args: args[0]
+def _function(name, returns, *arguments):
+    """Return a function of a stream in C."""
+    llvm.add_symbol(f"gymcore_draw_{name}", DRAWS[name])
+    return types.ExternalFunction(f"gymcore_draw_{name}", returns(_stream_type, *arguments))
 
 
-@intrinsic
-def _bit_generator(typing_context, rng):
-    """Return the address of a `bitgen_t` of NumPy on the stack, which draws from the stream."""
-    names = ("next_uint64", "next_uint32", "next_double", "next_uint64")
+def _method(function):
+    """Make a function a method of `rng`."""
 
-    def generate(context, builder, signature, args):
-        members = cgutils.alloca_once(builder, ir.ArrayType(BYTES, 5))
-        kind = ir.FunctionType(ir.VoidType(), [])
-        functions = [
-            cgutils.get_or_insert_function(builder.module, kind, f"gymcore_{name}")
-            for name in names
-        ]
-        for k, value in enumerate((args[0], *functions)):
-            builder.store(
-                builder.bitcast(value, BYTES), cgutils.gep_inbounds(builder, members, 0, k)
-            )
-        return builder.bitcast(members, BYTES)
+    @functools.wraps(function)
+    def choose(*arguments, **keywords):
+        return function
 
-    return types.voidptr(rng), generate
-
-
-@intrinsic
-def _binomial_state(typing_context, rng):
-    """Return the address of a zeroed `binomial_t`, which saves what is computed from n and p."""
-    kind = ir.ArrayType(ir.IntType(64), 32)
-
-    def generate(context, builder, signature, args):
-        pointer = cgutils.alloca_once(builder, kind)
-        builder.store(ir.Constant(kind, None), pointer)
-        return builder.bitcast(pointer, BYTES)
-
-    return types.voidptr(rng), generate
-
-
-def _function(name, *arguments, returns):
-    return types.ExternalFunction(name, returns(types.voidptr, *arguments))
-
-
-for _name, _value in DRAWS.items():
-    llvm.add_symbol(_name, _value)
-_draw_random = _function("gymcore_draw_random", returns=types.float64)
-_draw_normal = _function("gymcore_draw_normal", returns=types.float64)
-_interval = _function("gymcore_numpy_interval", types.uint64, returns=types.uint64)
-_draw_integer = _function("gymcore_draw_integer", types.int64, types.int64, returns=types.int64)
+    overload_method(StreamType, function.__name__)(choose)
+    return register_jitable(function)
 
 
 def is_none(kind):
@@ -140,17 +107,6 @@ def is_none(kind):
 
 
 # --- distributions --------------------------------------------------------------------------------
-
-
-def _at(value, shape, index):
-    """Return a number, or an element of an array that is broadcast to a shape."""
-
-
-@overload(_at)
-def _overload_at(value, shape, index):
-    if isinstance(value, types.Array):
-        return lambda value, shape, index: np.broadcast_to(value, shape)[index]
-    return lambda value, shape, index: value
 
 
 def _results(out, size, values, dtype):
@@ -163,35 +119,11 @@ def _overload_results(out, size, values, dtype):
         return lambda out, size, values, dtype: out
     if not is_none(size):
         return lambda out, size, values, dtype: np.empty(size, dtype)
-    kinds = enumerate(values)
-    arrays = [k for k, kind in kinds if isinstance(kind, types.Array)]
+    arrays = [k for k, kind in enumerate(values) if isinstance(kind, types.Array)]
     a, b, c = (arrays + arrays[-1:] * 2)[:3]
     return lambda out, size, values, dtype: np.empty(
         np.broadcast_shapes(values[a].shape, values[b].shape, values[c].shape), dtype
     )
-
-
-def _draw(name, count):
-    """Return a function (rng, ...) that draws one number."""
-    if name == "binomial":
-        kinds = types.float64, types.int64, types.voidptr
-        draw = _function("gymcore_numpy_binomial", *kinds, returns=types.int64)
-        return lambda rng, n, p: draw(_bit_generator(rng), p, n, _binomial_state(rng))
-    returns = types.int64 if name in _INTEGRAL else types.float64
-    draw = _function(f"gymcore_numpy_{name}", *(types.float64,) * count, returns=returns)
-    known: dict[str, Callable[..., Any]] = {
-        "random": lambda rng: _draw_random(_pointer(rng)),
-        "uniform": lambda rng, low, high: low + (high - low) * _draw_random(_pointer(rng)),
-        "standard_normal": lambda rng: _draw_normal(_pointer(rng)),
-        "normal": lambda rng, loc, scale: loc + scale * _draw_normal(_pointer(rng)),
-    }
-    by_count: list[Callable[..., Any]] = [
-        lambda rng: draw(_bit_generator(rng)),
-        lambda rng, a: draw(_bit_generator(rng), a),
-        lambda rng, a, b: draw(_bit_generator(rng), a, b),
-        lambda rng, a, b, c: draw(_bit_generator(rng), a, b, c),
-    ]
-    return known.get(name, by_count[count])
 
 
 _TEXT = """
@@ -219,17 +151,18 @@ def _define(name, parameters, check):
     """Define a method of `rng` for numbers, sizes, and arrays of parameters."""
     parts = parameters.split(", ") if parameters else []
     names = [part.partition("=")[0] for part in parts]
+    kinds = [types.int64 if name == "n" else types.float64 for name in names]
+    returns, dtype = (types.int64, np.int64) if name in _INTEGRAL else (types.float64, np.float64)
     namespace = {
-        **{"np": np, "Array": types.Array, "is_none": is_none, "at": _at, "new": _results},
-        "drawn": register_jitable(_draw(name, len(names))),
-        "dtype": np.int64 if name in _INTEGRAL else np.float64,
+        **{"np": np, "Array": types.Array, "is_none": is_none, "new": _results, "dtype": dtype},
+        "drawn": _function(name, returns, *kinds),
     }
     text = _TEXT.format(
         name=name,
         check=check,
         arguments=", ".join([*parts, "size=None", "out=None"]),
         names="".join(f"{name}, " for name in names),
-        elements=", ".join(f"at({name}, results.shape, index)" for name in names),
+        elements=", ".join(f"np.broadcast_to({name}, results.shape)[index]" for name in names),
     )
     exec(text, namespace)
     register_jitable(namespace["draw"])
@@ -242,72 +175,94 @@ for _name, _arguments in _DISTRIBUTIONS.items():
 
 # --- integers, choices and orders -----------------------------------------------------------------
 
+_draw_integer = _function("integer", types.int64, types.int64, types.int64)
+_interval = _function("interval", types.uint64, types.uint64)
+
+
+@register_jitable
+def _integer(rng, low, high):
+    if high <= low:
+        raise ValueError("rng.integers: expected low < high")
+    return _draw_integer(rng, low, high)
+
 
 @overload_method(StreamType, "integers")
 def _integers(rng, low, high=None, size=None, dtype=None, endpoint=False):
     kind = getattr(dtype, "dtype", types.int64)
-    no_high, no_size = is_none(high), is_none(size)
+    is_one = is_none(size) and not any(isinstance(k, types.Array) for k in (low, high))
     if kind not in (types.int64, types.uint64):
-        integers = _narrow_integers(as_dtype(kind), no_size)
-    elif no_size and not isinstance(low, types.Array) and not isinstance(high, types.Array):
-        integers = register_jitable(
-            lambda rng, low, high, size, dtype: _draw_integer(_pointer(rng), low, high)
-        )
+        draw = _narrow_integers(as_dtype(kind), is_one)
     else:
-        integers = _many_integers
-    if no_high:
-        return lambda rng, low, high=None, size=None, dtype=None, endpoint=False: integers(
+        draw = _one_integer if is_one else _many_integers
+    if is_none(high):
+        return lambda rng, low, high=None, size=None, dtype=None, endpoint=False: draw(
             rng, 0, low + endpoint, size, dtype
         )
-    return lambda rng, low, high=None, size=None, dtype=None, endpoint=False: integers(
+    return lambda rng, low, high=None, size=None, dtype=None, endpoint=False: draw(
         rng, low, high + endpoint, size, dtype
     )
 
 
 @register_jitable
+def _one_integer(rng, low, high, size, dtype):
+    return _integer(rng, low, high)
+
+
+@register_jitable
 def _many_integers(rng, low, high, size, dtype):
     results = _results(None, size, (low, high), np.int64)
-    shape = results.shape
-    for index in np.ndindex(shape):
-        lowest, last = _at(low, shape, index), _at(high, shape, index)
-        results[index] = _draw_integer(_pointer(rng), lowest, last)
+    lows, highs = np.broadcast_to(low, results.shape), np.broadcast_to(high, results.shape)
+    for index in np.ndindex(results.shape):
+        results[index] = _integer(rng, lows[index], highs[index])
     return results
 
 
-def _narrow_integers(dtype, is_scalar):
+def _narrow_integers(dtype, is_one):
     """Return a function that draws integers with NumPy's functions for their size."""
-    name = "bool" if dtype == np.bool_ else f"uint{8 * dtype.itemsize}"
-    number = types.boolean if dtype == np.bool_ else getattr(types, name)
-    fill = types.ExternalFunction(
-        f"gymcore_numpy_bounded_{name}_fill",
-        types.void(types.voidptr, number, number, types.intp, types.boolean, types.voidptr),
-    )
+    is_bool, first, end = dtype == np.bool_, 0, 2
+    if not is_bool:
+        first, end = np.iinfo(dtype).min, np.iinfo(dtype).max + 1
+    name = "bool" if is_bool else f"uint{8 * dtype.itemsize}"
+    number = types.boolean if is_bool else getattr(types, name)
+    fill = _function(name, types.void, number, number, types.intp, types.voidptr)
 
     @register_jitable
     def integers(rng, low, high, size, dtype):
-        results = np.empty(1 if is_scalar else size, dtype)
-        span = high - 1 - low
-        fill(_bit_generator(rng), low, span, results.size, False, _address(results))
-        return results[0] if is_scalar else results
+        if not first <= low < high <= end:
+            raise ValueError("rng.integers: expected low < high, and both in the range of dtype")
+        results = np.empty(1 if is_one else size, dtype)
+        fill(rng, low, high - 1 - low, results.size, results.ctypes)
+        return results[0] if is_one else results
 
     return integers
 
 
-@intrinsic
-def _address(typing_context, array):
-    def generate(context, builder, signature, args):
-        value = context.make_array(signature.args[0])(context, builder, args[0])
-        return builder.bitcast(value.data, BYTES)
+def _tolerance(p):
+    """Return the difference from 1 that NumPy allows for a sum of probabilities."""
 
-    return types.voidptr(array), generate
+
+@overload(_tolerance)
+def _overload_tolerance(p):
+    tolerance = np.sqrt(np.finfo("f4" if p.dtype == types.float32 else "f8").eps)
+    return lambda p: tolerance
 
 
 @register_jitable
-def _index(rng, p):
-    """Draw an index with probabilities p."""
+def _check_probabilities(p, count):
     total = 0.0
     for probability in p:
+        if probability < 0.0:
+            raise ValueError("rng.choice: expected probabilities p of 0 or more")
         total += probability
+    if len(p) != count or not abs(total - 1.0) <= _tolerance(p):
+        raise ValueError("rng.choice: expected a probability for each option, with a sum of 1")
+    return total
+
+
+@register_jitable
+def _index(rng, n, p):
+    """Draw an index with probabilities p."""
+    total = _check_probabilities(p, n)
     drawn = rng.random()
     below = 0.0
     for k, probability in enumerate(p):
@@ -320,7 +275,7 @@ def _index(rng, p):
 @register_jitable
 def _shuffle_indices(rng, indices, first):
     for i in range(len(indices) - 1, first - 1, -1):
-        j = _draw_integer(_pointer(rng), 0, i + 1)
+        j = _draw_integer(rng, 0, i + 1)
         indices[i], indices[j] = indices[j], indices[i]
 
 
@@ -337,7 +292,7 @@ def _distinct(rng, n, count, shuffle):
     indices = np.empty(count, np.int64)
     for k in range(count):
         last = n - count + k
-        drawn = _draw_integer(_pointer(rng), 0, last + 1)
+        drawn = _draw_integer(rng, 0, last + 1)
         indices[k] = last if np.any(indices[:k] == drawn) else drawn
     if shuffle:
         _shuffle_indices(rng, indices, 1)
@@ -376,8 +331,8 @@ def _overload_indices(rng, n, size, replace, p, shuffle):
     no_p = is_none(p)
     if is_none(size):
         if no_p:
-            return lambda rng, n, size, replace, p, shuffle: _draw_integer(_pointer(rng), 0, n)
-        return lambda rng, n, size, replace, p, shuffle: _index(rng, p)
+            return lambda rng, n, size, replace, p, shuffle: _integer(rng, 0, n)
+        return lambda rng, n, size, replace, p, shuffle: _index(rng, n, p)
 
     def indices(rng, n, size, replace, p, shuffle):
         results = np.empty(size, np.int64)
@@ -388,48 +343,32 @@ def _overload_indices(rng, n, size, replace, p, shuffle):
         elif no_p:
             flat[:] = _distinct(rng, n, flat.size, shuffle)
         else:
+            _check_probabilities(p, n)
             flat[:] = _distinct_weighted(rng, _copied(p), flat.size)
         return results
 
     return indices
 
 
-@overload_method(StreamType, "choice")
-def _choice(
-    rng,
-    a,
-    size=None,
-    replace=True,
-    p=None,
-    axis=0,
-    shuffle=True,
-):
-    if isinstance(a, types.Integer):
-        return lambda rng, a, size=None, replace=True, p=None, axis=0, shuffle=True: _indices(
-            rng, a, size, replace, p, shuffle
-        )
-    if isinstance(a, types.BaseTuple) and not is_none(size):
-        return lambda rng, a, size=None, replace=True, p=None, axis=0, shuffle=True: np.array(a)[
-            _indices(rng, len(a), size, replace, p, shuffle)
-        ]
-    return lambda rng, a, size=None, replace=True, p=None, axis=0, shuffle=True: a[
-        _indices(rng, len(a), size, replace, p, shuffle)
-    ]
+@_method
+def choice(rng, a, size=None, replace=True, p=None, axis=0, shuffle=True):
+    """Choose an option, or an array of options."""
+    if isinstance(a, int):
+        return _indices(rng, a, size, replace, p, shuffle)
+    if isinstance(a, tuple) and isinstance(size, (int, tuple)):
+        return np.array(a)[_indices(rng, len(a), size, replace, p, shuffle)]
+    return a[_indices(rng, len(a), size, replace, p, shuffle)]
 
 
-@overload_method(StreamType, "shuffle")
-def _shuffle(rng, x):
-    is_vector = x.ndim == 1
-
-    def shuffle(rng, x):
-        for i in range(len(x) - 1, 0, -1):
-            j = np.int64(_interval(_bit_generator(rng), i))
-            if is_vector:
-                x[i], x[j] = x[j], x[i]
-            else:
-                _swap(x[i], x[j])
-
-    return shuffle
+@_method
+def shuffle(rng, x):
+    """Reorder an array along its first axis."""
+    for i in range(len(x) - 1, 0, -1):
+        j = np.int64(_interval(rng, i))
+        if x.ndim == 1:
+            x[i], x[j] = x[j], x[i]
+        else:
+            _swap(x[i], x[j])
 
 
 @register_jitable
@@ -438,24 +377,18 @@ def _swap(x, y):
         x[index], y[index] = y[index], x[index]
 
 
-@overload_method(StreamType, "permutation")
-def _permutation(rng, x):
-    def permutation(rng, x):
-        result = _copied(x)
-        rng.shuffle(result)
-        return result
-
-    return permutation
+@_method
+def permutation(rng, x):
+    """Return the elements of an array, or the integers below a number, in another order."""
+    result = _copied(x)
+    rng.shuffle(result)
+    return result
 
 
+@register_jitable
 def _copied(x):
-    """Return a copy of an array, or the integers below a number."""
-
-
-@overload(_copied)
-def _overload_copied(x):
-    if isinstance(x, types.Integer):
-        return lambda x: np.arange(x)
-    if isinstance(x, types.BaseTuple):
-        return lambda x: np.array(x)
-    return lambda x: x.copy()
+    if isinstance(x, int):
+        return np.arange(x)
+    if isinstance(x, tuple):
+        return np.array(x)
+    return x.copy()

@@ -30,7 +30,7 @@ DRAWS = (
     *("lognormal", "laplace", "triangular", "binomial", "geometric", "poisson"),
 )
 # Those that raise exceptions for wrong arguments, also when compiled.
-CHECKED_DRAWS = set(DRAWS[7:]) - {"standard_normal", "standard_exponential"}
+CHECKED_DRAWS = {"choice", "integers", *DRAWS[7:]} - {"standard_normal", "standard_exponential"}
 
 Functions: TypeAlias = dict[str, FunctionType]
 

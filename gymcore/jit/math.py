@@ -16,6 +16,7 @@ __all__ = [
     "cos",
     "floor",
     "mod_two_pi",
+    "powf",
     "round_half_even",
     "select",
     "sin",
@@ -52,6 +53,15 @@ _C0, _C1, _C2, _C3, _C4, _C5 = map(
 def select(condition: bool, yes: float, no: float) -> float:
     """Return `yes` if the condition holds, otherwise `no`; both are always computed."""
     return yes if condition else no
+
+
+def powf(x: float, y: float) -> float:
+    """Return the power of two numbers of type np.float32.
+
+    Unlike the other functions, it calls the C library, as NumPy does for numbers; for arrays, NumPy
+    may compute other bits.
+    """
+    return float(np.float32(x) ** np.float32(y))
 
 
 def round_half_even(x: float) -> float:

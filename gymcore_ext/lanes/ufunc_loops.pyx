@@ -1,6 +1,6 @@
 """The inner loops of NumPy's ufuncs, for compiled code whose results must have the bits of NumPy's."""
 from cpython.object cimport PyObject
-from libc.math cimport pow
+from libc.math cimport pow, powf
 from libc.string cimport memcmp
 
 import numpy as np
@@ -20,8 +20,8 @@ cdef extern from *:
         const char* types
 
 
-# The address of the C library's pow, which Python calls for powers of floats.
-POW = <size_t> &pow
+# The addresses of the C library's functions that compute powers of floats of Python, and of numbers of type np.float32.
+POW, POWF = <size_t> &pow, <size_t> &powf
 
 
 def loop_of(ufunc, bytes numbers):

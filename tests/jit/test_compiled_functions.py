@@ -158,6 +158,7 @@ def test_every_method_of_the_list_is_compiled() -> None:
 
 NUMBERS = [
     *("x ** 2", "x ** 3", "y ** 0.5", "y ** 1.7", "i ** 2", "2.0 ** i", "x ** -1", "i ** 0"),
+    *("jit.math.powf(y, 1.7)", "jit.math.powf(x, 3)", "jit.math.powf(y, x)"),
     *(
         f"np.{name}(x)"
         for name in [
@@ -328,6 +329,9 @@ def test_a_single_environment_raises_the_exception_itself(debug: bool) -> None:
 WRONG = [
     *("rng.gamma(-1.0)", "rng.poisson(np.nan)", "rng.binomial(3, 2.0)", "rng.choice(2, 3, False)"),
     *("rng.beta(0.0, 1.0, 2)", "rng.choice(3, 3, replace=False, p=[0.5, 0.0, 0.5])"),
+    *("rng.integers(i, i)", "rng.integers(3, 2, size=2)", "rng.integers(0, 300, dtype=np.int8)"),
+    *("rng.choice(i - i)", "rng.choice(3, p=[0.5, 0.4, 0.2])", "rng.choice(2, p=[-0.5, 1.5])"),
+    *("rng.choice(3, p=[0.5, 0.5])", "rng.choice(3, 2, False, p=WEIGHTS * 2)"),
 ]
 
 
