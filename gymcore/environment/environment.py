@@ -282,13 +282,13 @@ class Environment:
 
 
 def _check_hello(client: Client) -> None:
-    """Raise a `RemoteError` if a server does not describe an environment."""
+    """Raise a `RemoteError` if a server does not describe an environment; complete its specs."""
     for name, kinds in HELLO.items():
         if name not in client.hello or not isinstance(client.hello[name], kinds):
             raise client.malformed(f"{name} as {kinds}", client.hello.get(name))
     try:
-        checked_spec(client.hello["states"], "states")
-        checked_spec(client.hello["actions"], "actions")
+        client.hello["states"] = checked_spec(client.hello["states"], "states")
+        client.hello["actions"] = checked_spec(client.hello["actions"], "actions")
     except Error as problem:
         raise RemoteError(f"{client.address}: {problem}") from None
 
@@ -589,12 +589,11 @@ class RemoteEnvironment(NoCopies, Environment):
         """Start an episode; see `Environment.reset`."""
         self._in_parallel = num_parallel is not None
         self._final_states = None
-        return self._request("reset", num_parallel)
+        return self._checked("reset", self._request("reset", num_parallel))
 
     def execute(self, actions: object) -> object:
         """Take one step; see `Environment.execute`."""
-        result, self._final_states = self._request("execute", actions)
-        return result
+        return self._checked("execute", self._request("execute", actions))
 
     def start_reset(self, num_parallel: int | None = None) -> None:
         """Request a reset; `receive_execute` returns its result."""
@@ -622,9 +621,9 @@ class RemoteEnvironment(NoCopies, Environment):
         if reply is None:
             return None
         self._pending_verb = None
+        result = self._checked(verb, reply)
         if verb == "reset":
-            return self._after_reset(reply, 0 if self._in_parallel else None)
-        result, self._final_states = reply
+            return self._after_reset(result, 0 if self._in_parallel else None)
         return result
 
     def close(self) -> None:
@@ -648,6 +647,21 @@ class RemoteEnvironment(NoCopies, Environment):
             raise InvalidArgument(f"{verb}: expected receive_execute() first")
         self._connection.send(verb, argument)
         return self._connection.receive()
+
+    def _checked(self, verb: str, reply: Any) -> Any:
+        """Return the result of a reset or a step; a reply of a server may have any form."""
+        has_rows = self._in_parallel or self.num_actors() > 1
+        try:
+            if verb == "execute":
+                reply, self._final_states = reply
+            results = reply if verb == "execute" else (*reply, 0, 0) if has_rows else (reply, 0, 0)
+            parallel, states, _, _ = results if has_rows else (None, *results)
+            check_values(states, self.states(), "states", len(parallel) if has_rows else None)
+        except (TypeError, ValueError) as problem:
+            raise RemoteError(
+                f"{verb}: expected states, terminals and rewards: {problem}"
+            ) from None
+        return reply
 
 
 def _check_terminal(terminal: npt.ArrayLike) -> None:

@@ -109,7 +109,6 @@ class Client:
         self._verb = HELLO
         self._request: list[Frame] = []
         self._connection: Connection | None = None
-        self._selector = getattr(selectors, "PollSelector", selectors.SelectSelector)()
         self._last_problem = "it cannot be reached"  # the last reason for a lost connection
         greeting = None
         try:
@@ -179,7 +178,15 @@ class Client:
             ClosedEnvironmentError: If the client is closed.
         """
         self._check_open(self._verb)
-        limit = self._timeout if seconds is None else seconds
+        try:
+            return self._receive(self._timeout if seconds is None else seconds)
+        except error.Error:
+            raise
+        except BaseException:  # bytes may be lost if a signal handler has raised
+            self._disconnect()  # the next call connects again, and gets the reply once more
+            raise
+
+    def _receive(self, limit: float) -> Any:
         deadline = time.monotonic() + limit
         while True:
             remaining = max(0.0, deadline - time.monotonic())
@@ -239,8 +246,9 @@ class Client:
                 if self._tls is not None:
                     peer = self._tls.wrap_socket(peer, do_handshake_on_connect=False)
                 peer.setblocking(False)
-                self._selector.register(peer, selectors.EVENT_READ)
                 self._connection = Connection(peer, self._limit)
+                self._selector = getattr(selectors, "PollSelector", selectors.SelectSelector)()
+                self._selector.register(peer, selectors.EVENT_READ)
                 if self._number:
                     resume = encode((VERSION, self._session, self._number, RESUME, []))
                     self._connection.send(resume)
@@ -269,10 +277,9 @@ class Client:
         )
 
     def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._selector.unregister(self._connection.socket)
-            self._connection.close()
-            self._connection = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def close(self) -> None:
         """End the session; the environment stays open. Calling it again does nothing."""
@@ -323,6 +330,9 @@ class Client:
                 connection.send(frames)
         except OSError as problem:
             self._handle_loss(problem)
+        except BaseException:
+            self._disconnect()
+            raise
 
     def _result(self, status: str, value: object) -> object:
         match status, value:

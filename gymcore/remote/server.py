@@ -31,8 +31,8 @@ GREETING_SECONDS = 10.0
 REPORT_SECONDS = 10.0
 POLL_SECONDS = 0.2
 
-MAX_GREETING_BYTES = 1 << 16
-"""Maximum message size of a connection that has not greeted yet."""
+MAX_GREETING_BYTES = 1 << 10
+"""Maximum message size of a connection without a session, which begins or resumes one."""
 
 MAX_CONNECTIONS = 64
 """Maximum number of connections. A further one replaces a connection without a session."""
@@ -67,8 +67,9 @@ class Server(NoCopies):
 
     Requests of a session are numbered from 1. A request with the same number as the last one gets
     the same reply without being executed again, so that a client can repeat it after a lost
-    connection. A session lasts until the client ends it, or until another client connects after
-    the client has been silent for `session_seconds`.
+    connection. Older ones are dropped. Numbers may be skipped: a client does not repeat requests
+    that it no longer waits for. A session lasts until the client ends it, or until another client
+    connects after the client has been silent for `session_seconds`.
 
     Attributes:
         address: `tcp://host:port`, with the actual port.
@@ -296,7 +297,7 @@ class Server(NoCopies):
             return []
         if number == self._number:
             return self._reply
-        if number != self._number + 1:
+        if number < self._number:
             self.refused += 1
             return []
         self._number = number

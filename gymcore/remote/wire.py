@@ -245,8 +245,9 @@ class _Decoder:
 
     def objects(self, shape: object, items: object, depth: int) -> Array:
         values = self.values(_checked(items, list, "items"), depth)
-        # The values are already in memory; check the shape against their number.
-        template = _array("|u1", shape, bytes(len(values)))
+        # The values are already in memory; check the shape against their number. References to
+        # objects are as large as int64.
+        template = _array("<i8", shape, bytes(8 * len(values)))
         array = np.empty(len(values), object)
         for k, value in enumerate(values):
             array[k] = value
@@ -257,7 +258,7 @@ def _array(name: object, shape: Any, data: Frame) -> Array:
     """Return an array with its own memory, which is allocated after all checks."""
     try:
         dtype = _DTYPES[name]
-        array: Array = np.ndarray(shape, dtype, data)
+        array: Array = np.ndarray(shape, dtype, memoryview(data))
     except (KeyError, TypeError, ValueError) as problem:
         raise InvalidArgument(
             f"message: expected an array, got {name!r:.40} {shape!r:.80} ({problem})"

@@ -141,17 +141,65 @@ def test_results_of_other_spaces(verb, value):
     ],
 )
 def test_environments(changes, message):
-    described = {
-        "kind": "environment",
-        "name": "E",
-        "states": {"type": "float", "shape": (2,)},
-        "actions": {"type": "int", "num_values": 2},
-        "max_episode_timesteps": None,
-        "is_vectorizable": False,
-        "num_actors": 1,
-        **changes,
-    }
-    with answering(lambda number, verb: greeting(described)) as address:
-        host, port = address.removeprefix("tcp://").split(":")
-        with pytest.raises(error.RemoteError, match=message):
-            Environment.create(remote="socket-client", host=host, port=int(port))
+    described = {**ENVIRONMENT, **changes}
+    refused = pytest.raises(error.RemoteError, match=message)
+    with answering(lambda number, verb: greeting(described)) as address, refused:
+        environment_at(address)
+
+
+ENVIRONMENT = {
+    "kind": "environment",
+    "name": "E",
+    "states": {"type": "float", "shape": (2,)},
+    "actions": {"type": "int", "num_values": 2},
+    "max_episode_timesteps": None,
+    "is_vectorizable": True,
+    "num_actors": 1,
+}
+STATES, ROWS = np.zeros(2), (np.arange(3), np.zeros((3, 2)))
+
+
+def environment_at(address):
+    host, port = address.removeprefix("tcp://").split(":")
+    return Environment.create(remote="socket-client", host=host, port=int(port))
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["execute", "receive_execute"])
+@pytest.mark.parametrize(
+    ("verb", "num_parallel", "reply"),
+    [
+        ("reset", None, "x"),
+        ("reset", None, {}),
+        ("reset", None, np.zeros(3)),
+        ("reset", None, np.array(["a", "b"], object)),
+        ("reset", 3, STATES),
+        ("reset", 3, ()),
+        ("reset", 3, (3, ROWS[1])),
+        ("reset", 3, (*ROWS, 1)),
+        ("reset", 3, (ROWS[0], np.zeros((2, 2)))),
+        ("execute", None, 5),
+        ("execute", None, (STATES, 0, 0.0)),
+        ("execute", None, ((STATES, 0), None)),
+        ("execute", None, ((*ROWS, 0, 0.0), None)),
+        ("execute", 3, ((STATES, 0, 0.0), None)),
+    ],
+)
+def test_results_of_other_environments(verb, num_parallel, reply, waits):
+    results = {"hello": None, "reset": ROWS if num_parallel else STATES, verb: reply}
+
+    def replies(number, asked):
+        return greeting(ENVIRONMENT) if asked == "hello" else ok(number, results.get(asked))
+
+    with answering(replies) as address, environment_at(address) as environment:
+        if verb == "execute":
+            environment.reset(num_parallel)
+        calls = {"reset": (environment.reset, environment.start_reset, num_parallel)}
+        calls["execute"] = environment.execute, environment.start_execute, 1
+        call, start, argument = calls[verb]
+        with pytest.raises(error.RemoteError, match=f"{verb}: expected states"):
+            if waits:
+                call(argument)
+            else:
+                start(argument)
+                while environment.receive_execute() is None:
+                    pass

@@ -15,9 +15,10 @@ import pytest
 from gymcore import error
 from gymcore.remote import Client, Server, make_keys
 from gymcore.remote.keys import client_context
-from gymcore.remote.server import MAX_LINES, MAX_REFUSALS, VERSION
+from gymcore.remote.server import MAX_GREETING_BYTES, MAX_LINES, MAX_REFUSALS, VERSION
 from gymcore.remote.transport import HEAD, MAGIC, Connection
 from gymcore.remote.wire import decode, encode, message_hash
+from tests.interrupts import Interrupt, at_every_instruction
 from tests.remote.servers import Raw, Recorder, running
 from tests.vector.leaks import wait_until
 
@@ -170,8 +171,8 @@ def test_messages_that_are_too_large():
                 client.request("echo", np.zeros(1001, np.uint8))
             assert client.request("echo", np.zeros(800, np.uint8))[0].shape == (800,)
         with Raw(server.address) as raw:
-            raw.send([b"x" * (1 << 16)])
-            assert raw.reply(0.2) is None
+            raw.send([b"x" * MAX_GREETING_BYTES])
+            assert raw.reply() is None  # the server hangs up
         with Client(server.address, "test") as client:
             assert client.request("echo", 1) == [1]
 
@@ -187,8 +188,52 @@ def test_a_request_is_done_once():
         assert len(recorder.calls) == 1
         assert raw.ask(VERSION, SESSION, 2, "step", [9]) == (VERSION, 2, "ok", [9])
         assert raw.ask(VERSION, SESSION, 1, "step", [7], wait=0.2) is None  # replayed
-        assert raw.ask(VERSION, SESSION, 4, "step", [7], wait=0.2) is None  # one is missing
-        assert [arguments for _, arguments in recorder.calls] == [[7], [9]]
+        # The client did not wait longer for the third, which was lost.
+        assert raw.ask(VERSION, SESSION, 4, "step", [5]) == (VERSION, 4, "ok", [5])
+        assert raw.ask(VERSION, SESSION, 3, "step", [7], wait=0.2) is None
+        assert [arguments for _, arguments in recorder.calls] == [[7], [9], [5]]
+
+
+def test_a_request_that_is_lost_does_not_end_the_session(monkeypatch):
+    with running(Recorder()) as server, Client(server.address, "test") as client:
+        assert client.request("echo", 1) == [1]
+        client._disconnect()
+        with monkeypatch.context() as patch:
+            patch.setattr("gymcore.remote.client.socket.create_connection", unreachable)
+            client.send("echo", 2)
+            with pytest.raises(error.RemoteTimeout, match="no route"):
+                client.receive(0.01)
+        assert client.request("echo", 3) == [3]
+
+
+def unreachable(*arguments):
+    raise OSError("no route")
+
+
+def test_an_interrupt_loses_no_reply():
+    recorder = Recorder()
+    with running(recorder) as server, Client(server.address, "test") as client:
+        client.send("echo", 1)
+        assert wait_until(lambda: recorder.calls, 60)
+        connection = client._connection
+
+        def interrupted():
+            connection.socket.settimeout(60)
+            connection.socket.recv(10)
+            raise Interrupt
+
+        connection.receive = interrupted
+        with pytest.raises(Interrupt):
+            client.receive()
+        assert client.receive() == [1]
+        assert len(recorder.calls) == 1
+
+
+def test_interrupts_do_not_end_the_session():
+    with running(Recorder()) as server, Client(server.address, "test") as client:
+        for k in at_every_instruction(lambda: client.request("echo", -1), 7):
+            assert client.request("echo", k) == [k]
+        assert k > 500
 
 
 def test_one_client_at_a_time(monkeypatch):
