@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import signal
 import sys
 import time
@@ -150,6 +151,9 @@ def misbehave(wish: str, index: int, pipe: Any, error_queue: Any) -> bool:
     elif wish == "flood":
         while True:
             os.write(pipe.fileno(), b"\x00\x00\x00\x02N." * 10000)  # messages of None
+    elif wish == "twice":
+        answer = pickle.dumps(((np.zeros(2, np.float32), 1.0, False, False, {}), True))
+        os.write(pipe.fileno(), (len(answer).to_bytes(4, "big") + answer) * 2)
     elif wish == "hang_up":
         pipe.close()
         time.sleep(600)

@@ -138,11 +138,12 @@ class _Worker(pool.WorkerProcess):
         super().__init__(*args)
         # None for each request, and the messages received since the first; `poll` unpickles these.
         self.log: list[memoryview | Failure | list[object] | None] = []
+        self.num_answers = 0  # to the last request
 
     def post(self, request: Pickled) -> None:
         """Send a request; `poll` sends the part that the pipe does not accept now."""
         if self.poll()[0]:
-            self.log = []
+            self.log, self.num_answers = [], 0
         with contextlib.suppress(OSError):  # the worker has ended, which `poll` detects
             append_results(self.log, self.stream.put, (request,))
             self.stream.pump()
@@ -151,13 +152,15 @@ class _Worker(pool.WorkerProcess):
         """Send and receive as much as possible without waiting.
 
         Returns:
-            A list of the answer to the last request, if any, and the exceptions reported with it.
+            A list of the answers to the last request, and the exceptions reported with them. A loop
+            with more than one answer breaks the protocol, and nothing more is received from it.
         """
-        self.stream.pump()
-        messages = itertools.islice(iter(self.stream.take, None), _MAX_MESSAGES)
-        append_results(self.log, memoryview, messages)
+        if self.num_answers < 2:
+            self.stream.pump()
+            messages = itertools.islice(iter(self.stream.take, None), _MAX_MESSAGES)
+            append_results(self.log, memoryview, messages)
         num_abandoned = self.log.count(None) - 1
-        answer: list[object] = []
+        answers: list[object] = []
         failures: list[Failure] = []
         for i, entry in enumerate(self.log):
             if isinstance(entry, memoryview):
@@ -169,8 +172,9 @@ class _Worker(pool.WorkerProcess):
                 num_abandoned -= 1
                 failures.clear()
             elif entry is not None:
-                answer = entry
-        return answer, failures
+                answers += entry
+        self.num_answers = len(answers)
+        return answers, failures
 
 
 def _unpickled(data: memoryview) -> Failure | list[object]:
@@ -285,9 +289,10 @@ class CustomWorkers:
         failed: list[_Worker] = []
         for worker in self._workers:
             worker.slow = False
-            [answer], _ = worker.poll()
-            if not isinstance(answer, tuple) or len(answer) != 2:
-                raise self._wrong_answer(worker, "a pair (result, success)", answer)
+            [answer, *others], _ = worker.poll()
+            if others or not isinstance(answer, tuple) or len(answer) != 2:
+                got = [answer, *others] if others else answer
+                raise self._wrong_answer(worker, "a pair (result, success)", got)
             result, success = answer
             if not success:
                 failed.append(worker)

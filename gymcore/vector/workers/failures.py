@@ -9,7 +9,8 @@ import traceback
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from gymcore.error import EnvironmentFailed, WorkerDied, WorkerTimeout
+from gymcore import error
+from gymcore.error import EnvironmentFailed, WorkerDied
 
 __all__ = [
     "Failure",
@@ -64,7 +65,7 @@ def failures_raised(failures: Sequence[Failure]) -> EnvironmentFailed:
     first = failures[0]
     kind = _unpickled(first.pickled_class)
     original = _unpickled(first.pickled)
-    error = environment_failed(
+    failed = environment_failed(
         [failure.lane for failure in failures],
         first.call,
         original if isinstance(original, BaseException) else None,
@@ -74,8 +75,8 @@ def failures_raised(failures: Sequence[Failure]) -> EnvironmentFailed:
         text=first.message,
     )
     if isinstance(original, BaseException):
-        error.__cause__ = original
-    return error
+        failed.__cause__ = original
+    return failed
 
 
 def environment_failed(
@@ -124,16 +125,13 @@ def worker_died(
     )
 
 
-class _WorkerTimeout(WorkerTimeout, multiprocessing.TimeoutError):
+class WorkerTimeout(error.WorkerTimeout, multiprocessing.TimeoutError):
     """A `WorkerTimeout` that is also a `multiprocessing.TimeoutError`, which is loaded here."""
-
-
-_WorkerTimeout.__name__ = _WorkerTimeout.__qualname__ = "WorkerTimeout"
 
 
 def worker_timeout(lanes: Sequence[int], call: str, seconds: float) -> WorkerTimeout:
     """Return the exception for results that did not arrive in time."""
-    return _WorkerTimeout(
+    return WorkerTimeout(
         f"The call to `{call}` has timed out after {seconds} second(s). No result from "
         f"{describe_lanes(lanes)}. The vector environment can still be used; late results are "
         "dropped.",
@@ -179,7 +177,7 @@ def _combined_class(kind: type) -> type[EnvironmentFailed]:
 
 
 def _reduce_combined(self: Any) -> tuple[object, ...]:
-    return _rebuilt, (self._kind, self.message, self.lanes, self.traceback)
+    return _rebuilt, (self._kind, self.message, self.lanes, self.traceback), vars(self)
 
 
 def _rebuilt(

@@ -53,6 +53,7 @@ def late(tmp_path):
     [
         ("garbage", "an answer that cannot be unpickled"),
         ("none", r"environment 1 answered step with None, expected a pair \(result, success\)"),
+        ("twice", r"environment 1 answered step with \[\(.*\), \(.*expected a pair"),
         ("short", r"environment 1 answered step with \(1, 2\), expected a tuple of 5"),
     ],
 )
@@ -220,7 +221,22 @@ def test_close_while_a_worker_hangs(make, wish, how):
 def test_a_worker_that_sends_forever(make):
     engine = misbehaving(make)
     engine.step_async([1, "flood"])
-    with pytest.raises(EnvironmentFailed, match="answered step with None"):
+    with pytest.raises(EnvironmentFailed, match=r"answered step with \[None, None"):
+        engine.step_wait()
+    engine.close(timeout=0.2)
+
+
+def test_a_worker_that_sends_forever_while_another_one_is_slow(make, late):
+    engine = misbehaving(make)
+    engine.step_async([late.action, "flood"])
+    for _ in range(30):
+        with pytest.raises(WorkerTimeout):
+            engine.step_wait(timeout=0.01)
+    worker = engine._workers[1]
+    assert len(worker.log) < 2000
+    assert sum(map(len, worker.stream._incoming[0])) < 10 << 20  # what one call receives
+    late.file.touch()
+    with pytest.raises(EnvironmentFailed, match=r"answered step with \[None, None"):
         engine.step_wait()
     engine.close(timeout=0.2)
 

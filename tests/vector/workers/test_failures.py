@@ -98,10 +98,22 @@ def test_failures_of_several_lanes():
     assert "lane 2" in str(found) and "lane 5" in str(found)
 
 
-def test_it_pickles():
-    found = pickle.loads(pickle.dumps(environment_failed([1, 2], "step", KeyError("k"), "text")))
-    assert isinstance(found, KeyError) and isinstance(found, error.EnvironmentFailed)
-    assert found.lanes == [1, 2] and found.traceback == "text"
+@pytest.mark.parametrize(
+    "problem",
+    [
+        environment_failed([1, 2], "step", KeyError("k"), "text"),
+        environment_failed([1, 2], "step", Unpicklable("k"), "text"),
+        worker_died([1, 2], "step", -9, 0, "text"),
+        worker_timeout([1, 2], "step", 3.0),
+    ],
+    ids=lambda problem: type(problem).__name__,
+)
+def test_it_pickles(problem):
+    problem.add_note("a note")
+    found = pickle.loads(pickle.dumps(problem))
+    assert type(found) is type(problem) and found.args == problem.args
+    assert vars(found) == vars(problem) and found.lanes == [1, 2]
+    assert str(found) == str(problem)
 
 
 def test_deaths_name_signal_and_lanes():
