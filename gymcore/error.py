@@ -233,9 +233,9 @@ class _PendingCallError(Error):
         super().__init__(message)
         self.name = name
 
-    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle both arguments; the default would lose `name` and fail to load."""
-        return type(self), (str(self), self.name)
+        return type(self), (str(self), self.name), vars(self)
 
 
 class AlreadyPendingCallError(_PendingCallError):

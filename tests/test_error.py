@@ -56,9 +56,10 @@ def test_the_message_is_the_text_and_survives_pickling(name: str) -> None:
     cls = getattr(error, name)
     arguments = ("what happened", "step") if issubclass(cls, error._PendingCallError) else ("what",)
     problem = cls(*arguments)
+    problem.add_note("a note")
     again = pickle.loads(pickle.dumps(problem))
     assert str(problem) == str(again) == arguments[0]
-    assert type(again) is cls
+    assert type(again) is cls and vars(again) == vars(problem)
 
 
 def test_pending_call_errors_keep_the_name_of_the_call() -> None:
