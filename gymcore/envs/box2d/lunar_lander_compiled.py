@@ -38,7 +38,26 @@ class _Number(Parameter):
         return (checked_number(self.name, value),)
 
 
-class LunarLander(ParticleBodies, CompiledBox2DEnv):
+class _KeepsSmoke:
+    """Copies keep the smoke, which is not a part of saved states."""
+
+    _batch: Any
+
+    def _smoke(self) -> npt.NDArray[np.float64]:
+        smoke: npt.NDArray[np.float64] = self._batch.store.smoke[getattr(self, "_lane", ...)]
+        return smoke
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**super().__getstate__(), "_smoke": self._smoke().copy()}  # type: ignore[dict-item]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        smoke = state.pop("_smoke")
+        super().__setstate__(state)  # type: ignore[misc]
+        self._smoke()[...] = smoke
+
+
+class LunarLander(_KeepsSmoke, ParticleBodies, CompiledBox2DEnv):
     """A craft with a main engine, two side engines and two sprung legs, over hilly ground.
 
     - Observation float32 [8]: x and y (0, 0 is the pad; half the viewport is 1), velocities, angle
@@ -258,7 +277,7 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv):
         lunar_lander_python.draw(surface, self, self.particles)
 
 
-class LunarLanderVectorEnv(NativeVectorEnv):
+class LunarLanderVectorEnv(_KeepsSmoke, NativeVectorEnv):
     """A batch of landers; see `NativeVectorEnv`.
 
     `set_attr` takes `gravity` and `initial_random` (of the next episodes), `enable_wind`,

@@ -280,6 +280,29 @@ def test_pictures():
     assert not env.isopen
 
 
+@pytest.mark.parametrize(
+    "copied",
+    [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))],
+    ids=["deepcopy", "pickle"],
+)
+@pytest.mark.parametrize("num_envs", [None, 2], ids=["single", "batch"])
+def test_copies_draw_the_same_smoke(num_envs, copied):
+    pytest.importorskip("pygame", reason="pygame is not installed")
+    kwargs = {} if num_envs is None else {"num_envs": num_envs}
+    make = gymcore.make if num_envs is None else gymcore.make_vec
+    env = make("LunarLander-v3", render_mode="rgb_array", **kwargs)
+    env.reset(seed=1)
+    without = env.render()
+    for _ in range(20):
+        env.step(2 if num_envs is None else np.array([2, 3]))
+    other = copied(env)
+    for _ in range(2):
+        np.testing.assert_array_equal(other.render(), env.render())
+        for one in (env, other):
+            one.step(0 if num_envs is None else np.array([0, 0]))
+    assert np.not_equal(env.render(), without).any()
+
+
 def test_render_without_a_mode_warns():
     env = gymcore.make("LunarLander-v3").unwrapped
     env.reset(seed=1)
