@@ -54,10 +54,6 @@ cdef enum:
     UNKNOWN = 0      # its next step begins an episode
     RUNNING = 1      # its newest observation belongs to an episode that continues
     ENDED = 2        # its newest observation is the last one of an episode
-    # What `add` does with a lane.
-    SKIP = 0         # nothing, because the step only resets it
-    CONTINUE = 1
-    BEGIN = 2
     # Autoreset modes, as in engine/episodes.pxd.
     NEXT_STEP = 0
     SAME_STEP = 1
@@ -107,6 +103,11 @@ cdef inline int64_t advance(Ring ring, int64_t slot, int64_t distance) noexcept 
     return slot if slot < ring.capacity else 0
 
 
+cdef inline int64_t following(Ring ring, int64_t slot) noexcept nogil:
+    """Return the slot of the record after this one in the ring."""
+    return slot + 1 if slot + 1 < ring.capacity else 0
+
+
 cdef inline int64_t after(Ring ring, int64_t slot) noexcept nogil:
     """Return the slot of the record with the next observation, or the same one if there is none."""
     return advance(ring, slot, next_of(ring, slot)[0])
@@ -154,8 +155,8 @@ cdef class ReplayMemory:
     cdef dict batches
     cdef Ring ring
     cdef uint8_t* ready             # whether a transition that can be drawn begins at a record
-    cdef uint8_t* plan
     cdef uint8_t* ended
+    cdef int32_t* plan              # records of a step: 0 if it only resets the lane, 1 + stack if it begins an episode
     cdef int64_t* changed           # leaves
     cdef double* tree
     cdef Lane* lanes
@@ -177,15 +178,15 @@ cdef class ReplayMemory:
         self.num_envs, self.n_steps, self.stack, self.discount = num_envs, n_steps, stack, discount
         self.alpha, self.autoreset_mode, self.prioritized, self.single = alpha, autoreset_mode, prioritized, single
         self.num_observations, self.num_parts = num_observations, len(parts)
-        self.ready = <uint8_t*> calloc(self.ring.capacity + 2 * num_envs, 1)
+        self.ready = <uint8_t*> calloc(self.ring.capacity + num_envs, 1)
+        self.plan = <int32_t*> calloc(num_envs, sizeof(int32_t))
         self.changed = <int64_t*> calloc(num_envs * (1 + stack + 2 * n_steps), sizeof(int64_t))
         self.lanes = <Lane*> calloc(num_envs, sizeof(Lane))
         self.parts = <Part*> calloc(self.num_parts + 1, sizeof(Part))
         self.pointers = <void**> calloc(self.num_parts + num_observations + 4, sizeof(void*))
-        if not (self.ready and self.changed and self.lanes and self.parts and self.pointers):
+        if not (self.ready and self.plan and self.changed and self.lanes and self.parts and self.pointers):
             raise MemoryError
-        self.plan = self.ready + self.ring.capacity
-        self.ended = self.plan + num_envs
+        self.ended = self.ready + self.ring.capacity
         self.rewards_like, self.flags_like = like(np.dtype(np.float64), num_envs), like(np.dtype(np.bool_), num_envs)
         self.prototypes, self.outputs = [], list(parts)
         for k, (field, dtype, shape) in enumerate(parts):
@@ -203,6 +204,7 @@ cdef class ReplayMemory:
 
     def __dealloc__(self):
         free(self.ready)
+        free(self.plan)
         free(self.changed)
         free(self.lanes)
         free(self.parts)
@@ -215,24 +217,18 @@ cdef class ReplayMemory:
         self.changed[self.num_changed] = slot
         self.num_changed += 1
 
-    cdef inline Py_ssize_t complete(self, Ring ring, Lane* lane, Py_ssize_t count) noexcept nogil:
-        """Let the oldest transitions of a lane that lacked steps be drawn, and return how many become ready."""
+    cdef inline Py_ssize_t complete(self, Ring ring, Lane* lane, Py_ssize_t num_steps) noexcept nogil:
+        """Let the transitions of a lane that have so many steps be drawn, and return how many become ready."""
         cdef Py_ssize_t completed = 0
-        for _ in range(count):
-            completed += not self.ready[lane.pending]
-            self.ready[lane.pending] = 1
+        cdef uint8_t* ready = self.ready
+        while lane.num_pending >= num_steps:
+            completed += not ready[lane.pending]
+            ready[lane.pending] = 1
             if self.prioritized:
                 self.set_priority(lane.pending, self.max_priority)
-            lane.pending = after(ring, lane.pending)
-        lane.num_pending -= count
+            lane.num_pending -= 1
+            lane.pending = after(ring, lane.pending) if lane.num_pending else lane.window
         return completed
-
-    cdef inline int64_t new_record(self, Ring ring) noexcept nogil:
-        """Begin a record, which has no step."""
-        cdef int64_t slot = self.slot
-        self.slot = advance(ring, slot, 1)
-        next_of(ring, slot)[0] = 0
-        return slot
 
     # --- adding ------------------------------------------------------------------------------------------------------
 
@@ -266,7 +262,9 @@ cdef class ReplayMemory:
         """
         cdef Py_ssize_t k, i
         cdef list holders = []
-        cdef bint any_ended = False, single = self.single
+        cdef bint single = self.single
+        cdef uint8_t any_ended = 0
+        cdef uint8_t* ended = self.ended
         cdef Part* part
         cdef const double* reward = <const double*> self.read(holders, rewards, self.rewards_like, "", "rewards")
         cdef const uint8_t* terminations = <const uint8_t*> self.read(
@@ -276,8 +274,8 @@ cdef class ReplayMemory:
         mark_busy(&self.busy, "this replay buffer is being used", self.errors)
         try:
             for i in range(self.num_envs):
-                self.ended[i] = terminations[i] | truncations[i]
-                any_ended |= self.ended[i]
+                ended[i] = terminations[i] | truncations[i]
+                any_ended |= ended[i]
             last = next_observations
             if any_ended and self.autoreset_mode == SAME_STEP:
                 last = infos.get("final_obs") if single and type(infos) is dict else None
@@ -309,109 +307,116 @@ cdef class ReplayMemory:
     cdef Py_ssize_t make_plan(self) noexcept nogil:
         """Decide what to do with each lane. Return a lane whose observations are not stacks of frames, or -1."""
         cdef Py_ssize_t i, k, f, bytes, n = self.num_envs
-        cdef int64_t slot, skipped_state = ENDED if self.autoreset_mode == NEXT_STEP else -1
-        cdef uint8_t same   # whether the step acted on the newest observation
-        cdef const Lane* lane
-        cdef const Part* part
+        cdef int64_t slot, skipped_state = ENDED if self.autoreset_mode == NEXT_STEP else RUNNING
+        cdef int32_t* plan = self.plan
+        cdef const Lane* lanes = self.lanes
+        cdef const char* item
+        cdef Part part
         cdef Ring ring = self.ring
         for i in range(n):
-            lane = self.lanes + i
-            same = (lane.state == RUNNING) | (lane.state == skipped_state)
-            for k in range(self.num_observations if same else 0):
-                part, slot = self.parts + k, lane.window
-                for f in range(part.frames):
-                    same &= same_item(
-                        part.before + (i * part.frames + f) * part.bytes, at(ring, slot) + part.offset, part.bytes)
+            plan[i] = (lanes[i].state == RUNNING) | (lanes[i].state == skipped_state)
+        for k in range(self.num_observations):   # a step that acted on another observation begins an episode
+            part = self.parts[k]
+            for i in range(n):
+                slot, item = lanes[i].window, part.before + i * part.frames * part.bytes
+                for f in range(part.frames if plan[i] else 0):
+                    plan[i] &= same_item(item + f * part.bytes, at(ring, slot) + part.offset, part.bytes)
                     slot = after(ring, slot) if part.frames > 1 else slot
-            self.plan[i] = BEGIN if not same else CONTINUE if lane.state == RUNNING else SKIP
+        for i in range(n):
+            plan[i] = 1 + <int32_t> self.stack if not plan[i] else lanes[i].state == RUNNING
         for k in range(self.num_observations if self.stack > 1 else 0):
-            part = self.parts + k
+            part = self.parts[k]
             bytes = part.bytes * part.frames
             for i in range(n):
-                if self.plan[i] != SKIP and memcmp(
+                if plan[i] and memcmp(
                         part.before + i * bytes + part.bytes, (part.last if self.ended[i] else part.after) + i * bytes,
                         bytes - part.bytes):
                     return i
         return -1
 
-    cdef void withdraw(self, Ring ring, Py_ssize_t count) noexcept nogil:
-        """Take away the transitions that begin at the next records, which will be overwritten."""
-        cdef int64_t slot = self.slot
+    cdef void withdraw(self, int64_t slot, int64_t end) noexcept nogil:
+        """Take away the transitions that begin at records which will be overwritten."""
+        cdef int64_t k
         cdef uint8_t* ready = self.ready
         cdef Py_ssize_t withdrawn = 0
-        for _ in range(count):
-            if ready[slot]:
-                ready[slot] = 0
-                withdrawn += 1
-                if self.prioritized:
-                    self.set_priority(slot, 0)
-            slot = advance(ring, slot, 1)
+        for k in range(slot, end):
+            withdrawn += ready[k]
+            ready[k] = 0
         self.size -= withdrawn
-        self.head += count
-        self.filled = min(self.head, self.ring.capacity)
+        for k in range(slot, end if self.prioritized else slot):
+            self.set_priority(k, 0)
 
-    cdef void begin(self, Ring ring, Lane* lane, Py_ssize_t i) noexcept nogil:
-        """Begin an episode with the observation that the step acted on; the last one ends."""
+    cdef int64_t begin(self, Ring ring, Lane* lane, Py_ssize_t i, int64_t slot) noexcept nogil:
+        """Begin an episode, at a slot, with the observation that the step acted on, and return the slot after it."""
         cdef Py_ssize_t k, f
-        cdef int64_t slot
         cdef Part* part
-        self.size += self.complete(ring, lane, lane.num_pending)
+        self.size += self.complete(ring, lane, 1)   # the previous episode ends
+        lane.window = lane.pending = slot
         for f in range(self.stack):
-            slot = self.new_record(ring)
-            if f == 0:
-                lane.window = lane.pending = slot
-            else:
-                next_of(ring, lane.newest)[0] = 1
-            lane.newest = slot
             for k in range(self.num_observations):
                 part = self.parts + k
                 copy_item(at(ring, slot) + part.offset, part.before + (i * part.frames + f) * part.bytes, part.bytes)
+            next_of(ring, slot)[0] = 1 if f + 1 < self.stack else 0
+            lane.newest, slot = slot, following(ring, slot)
+        return slot
 
     cdef void write(self, const double* rewards, const uint8_t* terminated) noexcept nogil:
         """Write the records of a step."""
-        cdef Py_ssize_t i, k, count = 0, n = self.num_envs
-        cdef int64_t slot, distance
+        cdef Py_ssize_t i, k, count = 0, n = self.num_envs, n_steps = self.n_steps, stack = self.stack
+        cdef int64_t slot, newest, end, distance
+        cdef int64_t* windows = <int64_t*> self.saved_at[3]
+        cdef int64_t* states = <int64_t*> self.saved_at[4]
+        cdef Lane* lanes = self.lanes
         cdef Lane* lane
         cdef Part part
-        cdef Ring ring = self.ring
-        cdef const uint8_t* plan = self.plan
-        cdef const uint8_t* ended = self.ended
         cdef const char* item
+        cdef Ring ring = self.ring
+        cdef const int32_t* plan = self.plan
+        cdef const uint8_t* ended = self.ended
         self.num_changed = 0
         for i in range(n):
-            count += 0 if plan[i] == SKIP else 1 if plan[i] == CONTINUE else 1 + self.stack
-        self.withdraw(ring, count)
+            count += plan[i]
+        end = self.slot + count
+        self.withdraw(self.slot, min(end, ring.capacity))
+        self.withdraw(0, end - ring.capacity)
+        self.head += count
+        self.filled = min(self.head, ring.capacity)
+        slot = self.slot
+        for i in range(n):
+            if plan[i] == 0:
+                continue
+            if plan[i] > 1:
+                slot = self.begin(ring, lanes + i, i, slot)
+            newest = lanes[i].acted_on = lanes[i].newest
+            distance = slot - newest + (ring.capacity if slot < newest else 0)
+            next_of(ring, newest)[0] = <int32_t> (-distance if terminated[i] else distance)
+            reward_of(ring, newest)[0] = <float> rewards[i]
+            next_of(ring, slot)[0] = 0
+            lanes[i].newest, slot = slot, following(ring, slot)
+        self.slot = slot
+        for i in range(n):   # load the records of the next step into the cache
+            prefetch(at(ring, advance(ring, slot, i)))
         count = 0
         for i in range(n):
-            lane = self.lanes + i
-            if plan[i] == SKIP:
-                lane.state = UNKNOWN
+            lane = lanes + i
+            if plan[i] == 0:
+                lane.state = states[i] = UNKNOWN
                 continue
-            if plan[i] == BEGIN:
-                self.begin(ring, lane, i)
-            slot = self.new_record(ring)
-            lane.acted_on = lane.newest
-            reward_of(ring, lane.newest)[0] = <float> rewards[i]
-            distance = slot - lane.newest + (ring.capacity if slot < lane.newest else 0)
-            next_of(ring, lane.newest)[0] = <int32_t> (-distance if terminated[i] else distance)
-            lane.newest = slot
-            lane.window = after(ring, lane.window)
-            lane.state = ENDED if ended[i] else RUNNING
+            lane.state = states[i] = ENDED if ended[i] else RUNNING
+            lane.window = windows[i] = lane.newest if stack == 1 else after(ring, lane.window)
             lane.num_pending += 1
-            count += self.complete(
-                ring, lane, lane.num_pending if ended[i] else lane.num_pending >= self.n_steps)
+            count += self.complete(ring, lane, 1 if ended[i] else n_steps)
         self.size += count
         for k in range(self.num_parts):
             part = self.parts[k]
             for i in range(n):
-                lane = self.lanes + i
-                if plan[i] == SKIP:
+                if plan[i] == 0:
                     continue
                 if k < self.num_observations:
                     item = (part.last if ended[i] else part.after) + ((i + 1) * part.frames - 1) * part.bytes
-                    copy_item(at(ring, lane.newest) + part.offset, item, part.bytes)
+                    copy_item(at(ring, lanes[i].newest) + part.offset, item, part.bytes)
                 else:
-                    copy_item(at(ring, lane.acted_on) + part.offset, part.before + i * part.bytes, part.bytes)
+                    copy_item(at(ring, lanes[i].acted_on) + part.offset, part.before + i * part.bytes, part.bytes)
         if self.prioritized:
             update_sums(self.tree, self.ring.capacity, self.changed, self.num_changed)
 
@@ -574,14 +579,10 @@ cdef class ReplayMemory:
     # --- state -------------------------------------------------------------------------------------------------------
 
     cdef void save(self) noexcept nogil:
-        """Write the state that `load` reads, except the tree, which is there already."""
-        cdef Py_ssize_t i
+        """Write the state that `load` reads, except the tree and the states of lanes, which are there already."""
         memcpy(self.saved_at[0], &self.max_priority, sizeof(double))
         memcpy(self.saved_at[1], &self.rng, 4 * sizeof(uint64_t))
         memcpy(self.saved_at[2], &self.head, sizeof(int64_t))
-        for i in range(self.num_envs):
-            (<int64_t*> self.saved_at[3])[i] = self.lanes[i].window
-            (<int64_t*> self.saved_at[4])[i] = self.lanes[i].state
 
     cdef int load(self, object saved, double alpha) except -1:
         """Check the state in the arrays, then continue with it. A failed check changes nothing."""
