@@ -343,7 +343,8 @@ class _EpisodeFile:
         self._folder = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
         self._data = self._folder / "data"
         self._data.mkdir(parents=True)
-        self._file = h5py.File(self._data / "main_data.hdf5", "x")
+        # The format of HDF5 1.8: an older one keeps the names of all episodes in memory.
+        self._file = h5py.File(self._data / "main_data.hdf5", "x", libver="v108")
         self._num_written: dict[int, int] = {}  # lane -> steps of its episode that are in the file
 
     def write(self, number: int, lane: int, part: Arrays, ends: tuple[bool, bool]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import tracemalloc
 from pathlib import Path
@@ -393,3 +394,28 @@ def test_the_memory_does_not_grow(tmp_path):
 
     few = peak(2000)  # all of these steps take 280 kB
     assert peak(8000) < few + 50_000
+
+
+def test_episodes_leave_no_objects_behind(tmp_path):
+    envs = gymcore.make_vec("CartPole-v1", 4, max_episode_steps=1)
+    counts = []
+    with DatasetWriter(tmp_path / "a-v0", envs, buffer_bytes=2000) as writer:
+        writer.reset(envs.reset(seed=1)[0])
+        for _ in range(2):
+            for _ in range(200):
+                actions = np.ones(4, np.int64)
+                writer.add(actions, *envs.step(actions))
+            gc.collect()
+            counts.append(len(gc.get_objects()))
+    assert writer.total_episodes == 800 and counts[1] < counts[0] + 100
+
+
+def test_the_library_does_not_keep_the_names_of_episodes(tmp_path):
+    """Before version 1.8, whose files have superblock 2, HDF5 loads all names of a group."""
+    import h5py
+
+    envs = gymcore.make_vec("CartPole-v1", 2)
+    with DatasetWriter(tmp_path / "a-v0", envs) as writer:
+        collect(envs, writer, 5)
+    with h5py.File(tmp_path / "a-v0/data/main_data.hdf5") as file:
+        assert file.id.get_create_plist().get_version()[0] >= 2
