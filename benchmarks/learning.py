@@ -188,7 +188,7 @@ def draw(path: Path, ours: list[list[float]], theirs: list[list[float]]) -> None
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6, 3), dpi=80, layout="constrained")
+    figure = Figure(figsize=(5.2, 3), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     steps = STEPS / POINTS * np.arange(1, POINTS + 1) / 1000
@@ -196,7 +196,7 @@ def draw(path: Path, ours: list[list[float]], theirs: list[list[float]]) -> None
         lines = axes.plot(steps, np.transpose(curves), style, lw=1)
         lines[0].set_label(f"{label}, {len(curves)} seeds")
     axes.set(xlabel="thousand steps", ylabel="mean return of 20 episodes", ylim=(0, 520))
-    axes.legend(loc="upper left", frameon=False)
+    axes.legend(loc="lower right", frameon=False)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, pil_kwargs={"optimize": True})

@@ -210,19 +210,18 @@ def draw(measured: dict[str, Any], path: str) -> None:
     names = [*measured["seconds"]][::-1]
     scale = 100_000 / measured["steps"]
     seconds = [scale * statistics.median(measured["seconds"][name]) for name in names]
-    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    figure = Figure(figsize=(5.4, 4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     ours = ["gymcore" in name or "alias" in name for name in names]
-    bars = axes.barh(names, seconds, color=["#2b6cb0" if each else "#a0aec0" for each in ours])
+    labels = [name.replace(": ", ":\n") for name in names]
+    bars = axes.barh(labels, seconds, color=["#2b6cb0" if each else "#a0aec0" for each in ours])
     axes.bar_label(bars, [f"{value:.1f} s" for value in seconds], padding=3)
-    axes.set_xlim(0, 1.15 * max(seconds))
+    axes.set_xlim(0, 1.25 * max(seconds))
     axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle("The same PPO program in PyTorch, 64 environments", fontsize="medium")
-    figure.supxlabel(
-        "processor time of 100,000 steps and their learning, in seconds", fontsize="medium"
-    )
-    figure.savefig(path, dpi=110)
+    figure.supxlabel("processor time of 100,000 steps and their learning [s]", fontsize="medium")
+    figure.savefig(path, dpi=120)
 
 
 def main() -> None:

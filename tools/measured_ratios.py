@@ -148,13 +148,16 @@ def bars_against(rows: dict[str, float], peer: str) -> list[tuple[str, float]]:
     return sorted(chosen, key=lambda bar: -bar[1])
 
 
-def draw_chart(shown: list[tuple[str, float]], title: str, path: Path) -> None:
-    """Draw the measured steps per second of gymcore as a multiple of those of its peers."""
+def draw_chart(
+    shown: list[tuple[str, float]], title: str, path: Path, peer: str = "the library on the left"
+) -> None:
+    """Draw the measured steps per second of gymcore as a multiple of those of a peer."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows = shown[::-1]
-    figure = Figure(figsize=(7, 1.0 + 0.27 * len(rows)), layout="constrained")
+    rows = [(label.replace(": ", ":\n"), value) for label, value in shown[::-1]]
+    height = 0.7 + sum(0.24 + 0.14 * label.count("\n") for label, _ in rows)
+    figure = Figure(figsize=(5.4, height), layout="constrained")  # readable on a phone
     figure.suptitle(title, fontsize="medium")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
@@ -165,13 +168,14 @@ def draw_chart(shown: list[tuple[str, float]], title: str, path: Path) -> None:
         padding=3,
     )
     axes.axvline(1, color="0.3", linewidth=1)
+    axes.margins(y=0.02)
     axes.set_xscale("log")
-    axes.set_xlim(min(0.5, *(value / 2 for _, value in rows)), 4 * max(value for _, value in rows))
+    axes.set_xlim(min(0.5, *(value / 2 for _, value in rows)), 6 * max(value for _, value in rows))
     axes.xaxis.set_major_formatter("{x:g}x")
-    figure.supxlabel("steps/s of gymcore ÷ steps/s of the library on the left", fontsize="medium")
+    figure.supxlabel(f"steps/s of gymcore ÷ steps/s of {peer}", fontsize="medium")
     axes.spines[["top", "right"]].set_visible(False)
     path.parent.mkdir(exist_ok=True)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=120)
 
 
 def replaced(text: str, content: str) -> str:
@@ -195,11 +199,12 @@ def main() -> None:
         run = json.loads(arguments.json.read_text())
         PAGE.write_text(replaced(PAGE.read_text(), table(run)))
     rows = rows_of(PAGE.read_text())
-    title = "Stepping 64 environments, no learning: gymcore compared with other libraries"
+    title = "Stepping 64 environments, without learning"
     draw_chart(bars_of_the_readme(rows), title, IMAGES / "ratios.png")
     for name, peer in CHARTS.items():
-        title = f"Stepping environments: gymcore compared with {peer.removeprefix(': ')}"
-        draw_chart(bars_against(rows, peer), title, IMAGES / name)
+        label = peer.removeprefix(": ")
+        title = f"Stepping environments: gymcore and {label}"
+        draw_chart(bars_against(rows, peer), title, IMAGES / name, label)
 
 
 if __name__ == "__main__":
