@@ -68,7 +68,7 @@ def lane_bytes(space: Space) -> int:
     if isinstance(space, Dict):
         return sum(map(lane_bytes, space.spaces.values()))
     if isinstance(space, Text):
-        return 8
+        return 4096  # a batch has a space for each text
     return math.prod(space.shape or ()) * np.dtype(space.dtype).itemsize
 
 

@@ -33,10 +33,16 @@ def connect(frames):
         RemoteVectorEnv(None, address, connect_timeout=30.0)
 
 
+BYTE = ["Discrete", 2, 0, "|u1"]
+BYTES = {"single_observation_space": BYTE, "single_action_space": BYTE}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"num_envs": 10**9}, "1 or more lanes in messages of 268435456 bytes, got 1000000000"),
+        ({"num_envs": 1 << 27, **BYTES}, "1 or more lanes"),
+        ({"num_envs": 1 << 18, "single_observation_space": ["Text", 1, 5, "a"]}, "1 or more lanes"),
         ({"num_envs": 0}, "1 or more lanes"),
         ({"num_envs": -3}, "1 or more lanes"),
         ({"num_envs": "2"}, "num_envs as"),
