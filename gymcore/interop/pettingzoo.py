@@ -204,8 +204,9 @@ class ParallelVectorEnv(VectorEnv[ObsType, ActType, Array], Generic[ObsType, Act
         return tuple(getattr(game, name) for game, lanes in self._lanes for _ in lanes)
 
     def render(self) -> tuple[RenderFrame, ...]:
-        """Return the result of each game's `render`."""
-        return tuple(game.render() for game in self.games)
+        """Return the result of each game's `render`; arrays are copies."""
+        frames = [game.render() for game in self.games]
+        return tuple(frame.copy() if isinstance(frame, np.ndarray) else frame for frame in frames)
 
     def close_extras(self, **kwargs: object) -> None:
         """Close the games."""

@@ -221,12 +221,13 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
 
     @without_mode
     def render(self) -> tuple[RenderFrame, ...] | None:
-        """Return the frame of each environment."""
+        """Return the frame of each environment; arrays are copies."""
         self._check_call("render")
         frames = []
         for lane, env in enumerate(self.envs):
             with _naming_lane(lane, "render"):
-                frames.append(env.render())
+                frame = env.render()
+            frames.append(frame.copy() if isinstance(frame, np.ndarray) else frame)
         return tuple(frames)
 
     def _call_lanes(

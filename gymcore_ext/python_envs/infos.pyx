@@ -100,8 +100,8 @@ cpdef void merge_info(
 
     Args:
         vector_infos: The merged dict so far; empty at first.
-        env_info: The info of one environment. Its values are copied into numeric columns; columns of objects refer to
-            them.
+        env_info: The info of one environment. Its values are copied, except for objects that are not arrays, lists,
+            tuples, dicts or sets.
         env_num: Index of that environment.
         num_envs: Number of environments, which is the length of every column.
         depth: 1 for a whole info; more for a dict inside of it.
@@ -242,6 +242,9 @@ cdef object store_value(object column, object mask, Py_ssize_t env_num, object v
             column = as_objects(column, mask, len(column))
         elif dtype != column.dtype:
             column = column.astype(dtype)
+    # The environment may change what it has put into its info.
+    if isinstance(value, (ndarray, list, tuple, dict, set)) and column.dtype == object:
+        value = copied(value)
     column[<object> env_num] = value
     return column
 

@@ -8,6 +8,7 @@ import sys
 import tracemalloc
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -168,8 +169,17 @@ def test_a_row_of_a_column_may_be_written_to_another_one() -> None:
     assert infos["k"].tolist() == [[1, 2], [0, 0], [1, 2]]
 
 
+@pytest.mark.parametrize("value", [[1, [2]], (1, [2]), {1}, np.array([None])], ids=repr)
+def test_containers_are_copied(value: Any) -> None:
+    infos: dict[str, Any] = {}
+    merge_info(infos, {"k": "text"}, 1, NUM_ENVS)
+    merge_info(infos, {"k": value}, 0, NUM_ENVS)
+    assert infos["k"][0] is not value and type(infos["k"][0]) is type(value)
+    assert infos["k"][0] == value
+
+
 def test_objects_are_referred_to_and_released() -> None:
-    value = ["an object"]
+    value = SimpleNamespace(name="an object")
     before = sys.getrefcount(value)
     infos: dict[str, Any] = {}
     for _ in range(3):

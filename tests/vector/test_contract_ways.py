@@ -4,6 +4,7 @@ Every family of the compiled engine goes through every way, form and mode, and e
 through the forms; not through all combinations, but each with each.
 """
 
+import copy
 import importlib.util
 import itertools
 
@@ -12,6 +13,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
+from gymcore.native.vector_env import NativeVectorEnv
 from tests.vector.contract import (
     ARRAY_ID,
     ATARI_ID,
@@ -177,7 +179,7 @@ def test_18_1_all_ways_of_stepping_agree(make, env_id, way, mode, form, tmp_path
     options = {"max_episode_steps": 3, "vector_kwargs": {"episode_statistics": True}}
     envs, twin = engines = [make("native", mode, **options) for _ in range(2)]
     stagger(envs), stagger(twin)
-    ends = 0
+    ends, kept = 0, []
     for actions in exact_actions(envs, STEPS):
         form_of_actions = FORMS[form](actions, tmp_path)
         *results, infos = WAYS[way](envs, form_of_actions)
@@ -189,6 +191,7 @@ def test_18_1_all_ways_of_stepping_agree(make, env_id, way, mode, form, tmp_path
         if way == "rollout":  # which has its own arrays of them
             expected_infos = {k: v for k, v in expected_infos.items() if "final_obs" not in k}
         assert same_bytes(without_times(infos), without_times(expected_infos))
+        keep(kept, (results, infos))
         ends += (expected[2] | expected[3]).sum()
         continue_episodes(mode, engines, expected)
     assert ends >= 3
@@ -198,6 +201,12 @@ def test_18_1_all_ways_of_stepping_agree(make, env_id, way, mode, form, tmp_path
     *expected, expected_infos = twin.step(actions)
     assert same_bytes(results, expected)
     assert same_bytes(without_times(infos), without_times(expected_infos))
+    assert all(same_bytes(*pair) for pair in kept)
+
+
+def keep(kept, result):
+    """Append a result of a call and a copy of it, which later calls must not make differ."""
+    kept.append((result, copy.deepcopy(result)))
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
@@ -339,7 +348,8 @@ def check_owning(engines, mode, compares_infos=True):
     space = twin.single_action_space
     seed = 5 if twin.spec is None else calm_seed(twin, 5)
     scribble(envs.reset(seed=seed))
-    twin.reset(seed=seed)
+    kept = []
+    keep(kept, twin.reset(seed=seed))
     rng = np.random.default_rng(1)
     for _ in range(2 * STEPS):
         if isinstance(space, gym.spaces.Discrete):
@@ -349,6 +359,11 @@ def check_owning(engines, mode, compares_infos=True):
             actions = rng.uniform(low, high, (3, *space.shape)).astype(np.float32)
         given = actions.copy()
         step, expected = envs.step(given), twin.step(actions)
+        keep(kept, expected)
+        for one in results_of_other_calls(twin):
+            keep(kept, one)
+        for one in results_of_other_calls(envs):
+            scribble(one)
         assert same_bytes(given, actions)
         given[...] = 0
         assert same_bytes(step[:4], expected[:4])
@@ -360,7 +375,17 @@ def check_owning(engines, mode, compares_infos=True):
             options = {"reset_mask": ended}
             one, other = envs.reset(options=options), twin.reset(options={**options})
             assert same_bytes(one, other)
+            keep(kept, other)
             scribble(one)
+    assert all(same_bytes(*pair) for pair in kept)
+
+
+def results_of_other_calls(envs):
+    """Yield attributes and states, as far as the engine has them."""
+    if isinstance(envs, NativeVectorEnv):
+        yield envs.get_attr("state")
+    if isinstance(envs, (NativeVectorEnv, gym.vector.SyncVectorEnv)):
+        yield envs.get_state()
 
 
 BAD_ACTIONS = (

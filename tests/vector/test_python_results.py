@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from typing import Any
 
@@ -13,6 +14,7 @@ from gymcore import error, spaces
 from gymcore.learn import RolloutCollector
 from gymcore.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymcore.vector.workers.default_loop import _async_worker
+from tests.vector.contract import same_bytes
 
 NEXT_STEP, SAME_STEP, DISABLED = AutoresetMode
 ENGINES: dict[str, Any] = {
@@ -106,6 +108,46 @@ def test_final_infos_are_those_before_the_reset(make):
         assert (state.tolist(), words) == ([2.0], [2.0])
 
 
+class Whole(Live):
+    """Environment whose rewards and frames are its own arrays too, and infos differ in shape."""
+
+    metadata: Any = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012
+    render_mode = "rgb_array"
+
+    def __init__(self, extra=0):
+        super().__init__()
+        self.extra = extra
+
+    def reward(self, action):
+        return self.state.reshape(())
+
+    def info(self):
+        ragged = np.broadcast_to(self.state, 2 + self.extra)
+        return {**super().info(), "ragged": ragged, "sets": [{1}, {"x": self.words}]}
+
+    def render(self):
+        return self.state
+
+
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.value)
+def test_results_stay_as_they_were(make, mode):
+    envs = make([Whole, lambda: Whole(1)], autoreset_mode=mode)
+    results, copies = [], []
+    for _ in range(4):
+        for call in (envs.reset, lambda: envs.step([0, 0]), lambda: envs.step([0, 0]), envs.render):
+            results.append(call())
+            copies.append(copy.deepcopy(results[-1]))
+    assert all(map(same_bytes, results, copies))
+    assert [results[k][1].tolist() for k in (1, 2)] == [[1.0, 1.0], [2.0, 2.0]]
+
+
+def test_frames_of_a_stack_are_copies():
+    env = gym.wrappers.FrameStack(Live(), 3)
+    env.reset()
+    stacks = [env.step(0)[0] for _ in range(2)]
+    assert [np.asarray(stack).ravel().tolist() for stack in stacks] == [[-7, -7, 1], [-7, 1, 2]]
+
+
 def test_what_cannot_be_copied_is_in_the_final_info_itself():
     final = final_infos(SyncVectorEnv([Locked, Locked], autoreset_mode=SAME_STEP))
     assert final["lock"].tolist() == [Locked.lock] * 2
@@ -124,10 +166,11 @@ def test_final_infos_of_the_eras():
     infos = envs.step([0, 0])[4]
     assert [info["state"].tolist() for info in infos["final_info"]] == [[2.0], [2.0]]
     assert [last.tolist() for last in infos["final_observation"]] == [[2.0], [2.0]]
-    env = gym26.wrappers.AutoResetWrapper(Live())
+    env = gym26.wrappers.AutoResetWrapper(Whole())
     env.reset()
     env.step(0)
-    observation, _, _, _, info = env.step(0)
+    observation, reward, _, _, info = env.step(0)
+    assert reward == 2.0
     assert observation.tolist() == [-7.0]
     assert info["final_observation"].tolist() == info["final_info"]["state"].tolist() == [2.0]
 

@@ -103,6 +103,7 @@ class _Lane:
         if self.ended and self.mode is AutoresetMode.SAME_STEP:
             # Copies: the environment may use the same objects again in reset.
             final = {"final_info": copied(info or {}), "final_obs": copied(self.observation)}
+            reward = copied(reward)
             info = {**final, **(self.reset({})[1] or {})}
         return self.observation, reward, terminated, truncated, info
 

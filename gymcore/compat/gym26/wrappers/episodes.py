@@ -57,6 +57,7 @@ class AutoResetWrapper(Wrapper, RecordConstructorArgs):
         if terminated or truncated:
             # Copies: the environment may use the same objects again in reset.
             last = {"observation": copied(observation), "info": copied(info)}
+            reward = copied(reward)
             first, new_info = self.env.reset()
             last = {f"{era}_{key}": last[key] for era in ("final", "terminal") for key in last}
             for key in last.keys() & new_info.keys():

@@ -174,7 +174,7 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
     def step(self, action: object) -> Any:
         """Step the environment, and return the stack that ends with the new observation."""
         observation, *rest = self.env.step(action)
-        self.frames.append(_as_frame(observation, self.lz4_compress))
+        self.frames.append(self._frame(observation))
         return self.observation(), *rest
 
     def reset(self, **kwargs: object) -> Any:
@@ -182,5 +182,9 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
         return self._with_first(self.env.reset(**kwargs), self._first_stack)
 
     def _first_stack(self, observation: Any) -> LazyFrames:
-        self.frames.extend([_as_frame(observation, self.lz4_compress)] * self.num_stack)
+        self.frames.extend([self._frame(observation)] * self.num_stack)
         return self.observation()
+
+    def _frame(self, observation: Any) -> Any:
+        """Return a copy of an observation, whose array the environment may change."""
+        return _as_frame(np.array(observation), self.lz4_compress)
