@@ -243,12 +243,13 @@ def _norm(x):
 
 @_replaces(np.array, np.asarray)
 def _array(object, dtype=None):
-    """Convert arrays, and tuples of arrays or numbers; lists have been converted to tuples."""
+    """Convert numbers, arrays, and tuples of these; lists have been converted to tuples."""
     kind = object.dtype if is_array(object) and is_none(dtype) else dtype
     if is_array(object):
         number = as_dtype(getattr(kind, "dtype", kind)).type
         return lambda object, dtype=None: object.astype(number)
-    if not isinstance(object[0], types.Number | types.Boolean):
+    first = object[0] if isinstance(object, types.BaseTuple) else object
+    if not isinstance(first, types.Number | types.Boolean):
         if is_none(dtype):
             return lambda object, dtype=None: np.stack(_arrays(object))
         return lambda object, dtype=None: np.stack(_arrays(object)).astype(dtype)

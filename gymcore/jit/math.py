@@ -1,7 +1,8 @@
-"""The functions of the built-in kernels, whose results are bit-identical on every machine.
+"""The functions of the built-in kernels, and `powf`.
 
-Each performs the operations of its counterpart in `gymcore_ext/include/gymcore/math.h`, in the same
-order. Numba inlines the functions, and loops that call them are vectorized.
+Those of the kernels have the same bits on every machine: each performs the operations of its
+counterpart in `gymcore_ext/include/gymcore/math.h`, in the same order. Numba inlines them, and
+loops that call them are vectorized.
 """
 
 from __future__ import annotations
@@ -58,8 +59,7 @@ def select(condition: bool, yes: float, no: float) -> float:
 def powf(x: float, y: float) -> float:
     """Return the power of two numbers of type np.float32.
 
-    Unlike the other functions, it calls the C library, as NumPy does for numbers; for arrays, NumPy
-    may compute other bits.
+    It calls the C library, as NumPy does for numbers; for arrays, NumPy may compute other bits.
     """
     return float(np.float32(x) ** np.float32(y))
 

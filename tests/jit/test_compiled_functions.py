@@ -208,6 +208,7 @@ ARRAYS = [
     *("np.where(doubles > 0, doubles, 0.0)", "np.clip(singles, -0.5, 0.3)"),
     *("np.maximum(singles, 0.1)", "np.concatenate([doubles, singles])", "doubles[doubles > 0.2]"),
     *("doubles[::-1]", "matrix[:, 2]", "singles.astype(float)", "np.zeros((2, 3), dtype=int)"),
+    *("np.asarray(i).item() + 1", "np.array(x, dtype=np.float32)", "np.asarray(x > 0.0)"),
     *("a, b = HALVES[:2]; a * b", "z = singles.copy(); z *= 0.1; z[1:3] -= 0.1; z"),
 ]
 SUMS = [
