@@ -18,7 +18,8 @@ def imported_name(module: str) -> str:
         >>> imported_name("gymcore.spaces"), imported_name("numpy")
         ('gymcore.spaces', 'numpy')
     """
-    return module.replace("gymcore", package, 1) if module.startswith("gymcore.") else module
+    is_current = module.startswith("gymcore.") and not module.startswith("gymcore.compat.")
+    return module.replace("gymcore", package, 1) if is_current else module
 
 
 def put_in_imported_module(cls: type) -> None:

@@ -49,6 +49,7 @@ from gymcore.vector.lane_episodes import AUTORESET_NUMBERS
 from gymcore.vector.lane_states import LaneState
 from gymcore.vector.protocols import EnvFn
 from gymcore.vector.utils.infos import merge_info
+from gymcore.vector.utils.misc import CloudpickleWrapper as CloudpickleWrapper
 from gymcore.vector.vector_env import AutoresetMode, EnvIds, Seeds, VectorEnv
 from gymcore.vector.workers import worker as worker_process
 from gymcore.vector.workers.custom import CustomWorkers, Request

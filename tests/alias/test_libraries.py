@@ -32,6 +32,22 @@ env = GymEnv("CartPole-v1")
 rollout = env.rollout(5)
 print(rollout["next", "observation"].shape[1], isinstance(env._env, gymcore.Env))
 """
+# As skrl tells gym and gymnasium apart, and SuperSuit pickles functions.
+NAMES = """
+import gym, gymnasium
+from gymnasium.vector.async_vector_env import CloudpickleWrapper
+
+fns = [lambda: gym.make("Pendulum-v1")] * 2
+for make in (gym.vector.SyncVectorEnv, gym.vector.AsyncVectorEnv):
+    envs = make(fns)
+    bases = [*type(envs).__bases__, *type(envs.unwrapped).__bases__]
+    print(envs.unwrapped is envs, any("gymnasium." in str(base) for base in bases))
+    envs.reset(seed=1)
+    print(gym.vector.VectorEnvWrapper(envs).step([[0.0], [0.0]])[0].shape)
+    envs.close()
+envs = gymnasium.make_vec("Pendulum-v1", 2, "sync")
+print(type(envs).__bases__[0].__module__, CloudpickleWrapper(dict)())
+"""
 
 
 def test_stable_baselines3(tmp_path: Path) -> None:
@@ -49,3 +65,8 @@ def test_stable_baselines3(tmp_path: Path) -> None:
 def test_torchrl(tmp_path: Path) -> None:
     pytest.importorskip("torchrl")
     assert lines(tmp_path, TORCHRL) == ["4 True"]
+
+
+def test_names_by_which_libraries_tell_packages_apart(tmp_path: Path) -> None:
+    of_gym = ["True False", "(2, 3)"]
+    assert lines(tmp_path, NAMES) == [*of_gym, *of_gym, "gymnasium.vector.engine {}"]

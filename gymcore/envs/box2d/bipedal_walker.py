@@ -12,6 +12,7 @@ from gymcore.envs.box2d.bipedal_walker_compiled import (
     BipedalWalkerVectorEnv as BipedalWalkerVectorEnv,
 )
 from gymcore.envs.box2d.bipedal_walker_python import *  # noqa: F403
+from gymcore.envs.box2d.box2d_env import ContactDetector as ContactDetector
 from gymcore.envs.box2d.library import problem
 
 if TYPE_CHECKING or problem() is None:

@@ -164,7 +164,7 @@ class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32]]):
             if index % 2:
                 bodies[index - 4] = Foot(leg, joints[index], touches[index // 2])
             else:
-                leg.joint, leg.ground_contact = joints[index], False
+                leg.joint = joints[index]
         return bodies
 
     @property

@@ -18,9 +18,8 @@ from gymcore.envs.box2d.box2d_env import (
     Body,
     Box2D,
     Box2DEnv,
-    ContactListener,
+    ContactDetector,
     Definition,
-    EpisodeState,
     Joint,
     Move,
     Start,
@@ -66,7 +65,6 @@ __all__ = [
     "TERRAIN_STEP",
     "VIEWPORT_H",
     "VIEWPORT_W",
-    "ContactDetector",
 ]
 
 FPS = 50
@@ -147,12 +145,6 @@ def ground_polygons(x: list[float], y: list[float]) -> list[tuple[list[Point], C
 def cloud_polygons(clouds: Clouds) -> list[tuple[list[Point], float, float]]:
     """Return the corners of each cloud, and its lowest and highest x, meters."""
     return [(list(cloud), min(cloud)[0], max(cloud)[0]) for cloud in clouds]
-
-
-class ContactDetector(ContactListener):
-    """Records in a walker which feet touch the ground, and whether the hull has touched it."""
-
-    hull, feet = "hull", slice(1, None, 2)
 
 
 class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
@@ -255,16 +247,6 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
         """The fraction of each ray that is free; empty before the first reset."""
         return [ray.fraction for ray in self.lidar]
 
-    def _cast_rays(self) -> None:
-        x, y = self.hull.position
-        for ray, (dx, dy) in zip(self.lidar, RAY_ENDS, strict=True):
-            ray.fraction, ray.p1, ray.p2 = 1.0, (x, y), (x + dx, y + dy)
-            self.world.RayCast(ray, ray.p1, ray.p2)
-
-    def _replay(self, state: EpisodeState) -> None:
-        super()._replay(state)
-        self._cast_rays()
-
     @property
     def clouds(self) -> Clouds:
         """The corners of the clouds, meters."""
@@ -289,7 +271,6 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
 
         position, velocity = hull.position, hull.linearVelocity
         x = position.x
-        self._cast_rays()
         angle = hull.angle
         observed = [
             angle,
@@ -338,11 +319,15 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
         return move, costs
 
     def _move(self, move: Move) -> None:
-        """Set the motors, and step the world."""
+        """Set the motors, step the world, and cast the rays."""
         for joint, speed, number in zip(self.joints, _SPEEDS, move, strict=True):
             joint.motorSpeed = speed if number > 0 else -speed if number < 0 else 0.0
             joint.maxMotorTorque = MOTORS_TORQUE * min(abs(number), 1.0)
         self.world.Step(1.0 / FPS, 180, 60)
+        x, y = self.hull.position
+        for ray, (dx, dy) in zip(self.lidar, RAY_ENDS, strict=True):
+            ray.fraction, ray.p1, ray.p2 = 1.0, (x, y), (x + dx, y + dy)
+            self.world.RayCast(ray, ray.p1, ray.p2)
 
     # --- rendering -----------------------------------------------------------------------------
 
@@ -434,10 +419,6 @@ def draw_terrain(random: np.random.Generator, hardcore: bool) -> Terrain:
 class _Ray(Box2D.b2RayCastCallback):
     """The free `fraction` of a ray, its start `p1` and the end `p2` of the free part."""
 
-    fraction: float
-    p1: Point
-    p2: Point
-
     def ReportFixture(self, fixture: Any, point: Point, normal: object, fraction: float) -> float:
         """Box2D calls this for each fixture that the ray hits; the walker is transparent."""
         if not fixture.filterData.categoryBits & 0x0001:
@@ -464,16 +445,6 @@ def build_terrain(world: World, terrain: Terrain) -> list[Body]:
     paint_terrain(bodies, len(terrain.boxes))
     bodies.reverse()
     return bodies
-
-
-def paint_parts(hull: Body, legs: Sequence[Body]) -> None:
-    """Give the hull and the legs the colors that Gymnasium's have."""
-    hull.color1, hull.color2 = (127, 51, 229), (76, 76, 127)
-    for leg, light in zip(legs, (25, 25, -25, -25), strict=True):
-        leg.color1, leg.color2 = (
-            (153 + light, 76 + light, 127 + light),
-            (102 + light, 51 + light, 76 + light),
-        )
 
 
 def paint_terrain(bodies: Sequence[Body], box_count: int) -> None:
@@ -520,16 +491,20 @@ class WalkerParts:
         hull = world.CreateBody(self.hull)
         hull.CreateFixture(HULL_FD)
         hull.ApplyForceToCenter((push, 0), True)
+        hull.color1, hull.color2 = (127, 51, 229), (76, 76, 127)
         legs: list[Body] = []
         joints: list[Joint] = []
         for index, (definition, fixture, joint) in enumerate(self.legs):
             part = world.CreateBody(definition)
             part.CreateFixture(fixture)
-            part.ground_contact = False
+            if index % 2:
+                part.ground_contact = False
+            light = 25 if index < 2 else -25
+            part.color1 = (153 + light, 76 + light, 127 + light)
+            part.color2 = (102 + light, 51 + light, 76 + light)
             joint.bodyA, joint.bodyB = legs[-1] if index % 2 else hull, part
             legs.append(part)
             joints.append(world.CreateJoint(joint))
-        paint_parts(hull, legs)
         return hull, legs, joints
 
 

@@ -83,25 +83,22 @@ def corners(body: Body) -> list[Point]:
     return [body.GetWorldPoint(corner) for corner in body.fixtures[0].shape.vertices]
 
 
-class ContactListener(Box2D.b2ContactListener):
+class ContactDetector(Box2D.b2ContactListener):
     """Records in an environment which feet touch the ground, and whether the hull has touched it.
 
     As in Gymnasium, a foot that leaves one piece of ground counts as in the air, even if it still
     touches the next piece: the last event decides.
     """
 
-    # The environment's attribute for its hull, and which of its `legs` are feet.
-    hull: ClassVar[str]
-    feet: ClassVar[slice] = slice(None)
-
     def __init__(self, env: Any) -> None:
         """Watch the contacts of an environment, which must outlive this object."""
         super().__init__()
-        self.env = weakref.proxy(env)
+        self.env: Any = weakref.proxy(env)
 
     def BeginContact(self, contact: Contact) -> None:
         """Box2D calls this when two fixtures begin to touch."""
-        if getattr(self.env, self.hull) in (contact.fixtureA.body, contact.fixtureB.body):
+        hull = self.env.hull if hasattr(self.env, "hull") else self.env.lander
+        if hull in (contact.fixtureA.body, contact.fixtureB.body):
             self.env.game_over = True
         self._set_feet(contact, True)
 
@@ -110,9 +107,11 @@ class ContactListener(Box2D.b2ContactListener):
         self._set_feet(contact, False)
 
     def _set_feet(self, contact: Contact, touches: bool) -> None:
-        for foot in self.env.legs[self.feet]:
-            if foot in (contact.fixtureA.body, contact.fixtureB.body):
-                foot.ground_contact = touches
+        for leg in self.env.legs:
+            if leg in (contact.fixtureA.body, contact.fixtureB.body) and hasattr(
+                leg, "ground_contact"
+            ):
+                leg.ground_contact = touches
 
 
 class DrawnBox2DEnv(DrawnEnv[ObsType, ActType]):
@@ -182,7 +181,7 @@ class Box2DEnv(DrawnBox2DEnv[np.ndarray, ActType]):
         self._begin(start)
         self._recorded = self._place()
 
-    def _take(self, move: Move) -> Any:
+    def _take(self, move: Any) -> Any:
         """Step the world, and record the move."""
         is_recorded = self._recorded == self._place()
         result = self._move(move)

@@ -89,8 +89,7 @@ class _CompiledBox2DEnvMeta(NativeEnvMeta):
             name
             for base in order[: order.index(compiled)]
             for name, value in vars(base).items()
-            if name in compiled.compiled_methods
-            or any(each == "surf" or _is_read_only(compiled, each) for each in _assigned(value))
+            if name in compiled.compiled_methods or _assigns_computed(value, compiled)
         }
         if not overridden:
             return order
@@ -103,21 +102,16 @@ class _CompiledBox2DEnvMeta(NativeEnvMeta):
         """Set an attribute of the class; a method may change the order of inheritance."""
         super().__setattr__(name, value)
         # As cloudpickle does.
-        if isinstance(value, FunctionType) or name in getattr(cls, "compiled_methods", ()):
+        if name in getattr(cls, "compiled_methods", ()) or _assigns_computed(value, cls):
             cls.__bases__ = cls.__bases__  # calls mro()
 
 
-def _assigned(method: object) -> set[str]:
-    """Return the names of the attributes that a function assigns."""
-    if not isinstance(method, FunctionType):
-        return set()
-    code = dis.get_instructions(method)
-    return {each.argval for each in code if each.opname == "STORE_ATTR"}
-
-
-def _is_read_only(cls: type, name: str) -> bool:
-    attribute = getattr(cls, name, None)
-    return isinstance(attribute, property) and attribute.fset is None
+def _assigns_computed(method: object, cls: type) -> bool:
+    """Return whether a method assigns `surf` or a read-only property of a class."""
+    code = dis.get_instructions(method) if isinstance(method, FunctionType) else ()
+    names = {each.argval for each in code if each.opname == "STORE_ATTR"}
+    attributes = [getattr(cls, name, None) for name in names]
+    return "surf" in names or any(isinstance(x, property) and not x.fset for x in attributes)
 
 
 class CompiledBox2DEnv(

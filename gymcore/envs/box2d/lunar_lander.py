@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.envs.box2d.box2d_env import ContactDetector as ContactDetector
 from gymcore.envs.box2d.library import problem
 from gymcore.envs.box2d.lunar_lander_compiled import LunarLanderVectorEnv as LunarLanderVectorEnv
 from gymcore.envs.box2d.lunar_lander_python import *  # noqa: F403

@@ -18,7 +18,7 @@ from gymcore.envs.box2d.box2d_env import (
     Body,
     Box2D,
     Box2DEnv,
-    ContactListener,
+    ContactDetector,
     Definition,
     Move,
     Start,
@@ -58,7 +58,6 @@ __all__ = [
     "SIDE_ENGINE_POWER",
     "VIEWPORT_H",
     "VIEWPORT_W",
-    "ContactDetector",
 ]
 
 FPS = 50
@@ -111,12 +110,6 @@ PARTICLE_STEPS = 25
 
 # Engines by discrete action: power of the main engine, power of a side engine, its direction.
 _ENGINES = ((0.0, 0.0, 0), (0.0, 1.0, -1), (1.0, 0.0, 0), (0.0, 1.0, 1))
-
-
-class ContactDetector(ContactListener):
-    """Records in a lander which legs touch the ground, and whether the hull has touched it."""
-
-    hull = "lander"
 
 
 class ParticleBodies:
@@ -247,7 +240,8 @@ class LunarLander(ParticleBodies, Box2DEnv):
         self.game_over = False
         lander.ApplyForceToCenter(push, True)
         self.drawlist = [lander, *legs]
-        paint_bodies([moon, lander, *legs])
+        for body in self.drawlist:
+            body.color1, body.color2 = (128, 102, 230), (77, 77, 128)
 
     def _destroy(self) -> None:
         """Remove all bodies from the world, if there are any."""
@@ -522,13 +516,6 @@ def make_world(gravity: float, ground_y: list[float]) -> tuple[World, Body, Body
         leg.joint = world.CreateJoint(joint)
         bodies.append(leg)
     return world, moon, lander, bodies
-
-
-def paint_bodies(bodies: Sequence[Body]) -> None:
-    """Give ground, hull and legs the colors that Gymnasium's have."""
-    for body in bodies[1:]:
-        body.color1, body.color2 = (128, 102, 230), (77, 77, 128)
-    bodies[0].color1 = bodies[0].color2 = (0.0, 0.0, 0.0)
 
 
 # --- rendering -----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 from gymcore import spaces
 from gymcore.core import Info, Options
 from gymcore.envs.toy_text.figures import Pen
+from gymcore.envs.toy_text.tabular import FixedList
 from gymcore.envs.toy_text.utils import check_render_mode
 from gymcore.native.env import NativeDiscreteEnv
 from gymcore.native.parameters import flag
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
 
 SUITS = ("C", "D", "H", "S")
 FACES = ("J", "Q", "K")
+
+
+class FixedHand(FixedList):
+    """Cards that compiled code holds."""
+
+    reason = (
+        "player and dealer: compiled code holds the cards, which cannot be changed; derive a class "
+        "with other rules from Env"
+    )
 
 
 class BlackjackEnv(NativeDiscreteEnv):
@@ -105,13 +115,13 @@ class BlackjackEnv(NativeDiscreteEnv):
 
     @property
     def player(self) -> list[int]:
-        """The player's cards, at most the first twelve, a new list."""
-        return unpacked(self._columns("player")["player_cards"])
+        """The player's cards, at most the first twelve: a new list, which cannot be changed."""
+        return FixedHand(unpacked(self._columns("player")["player_cards"]))
 
     @property
     def dealer(self) -> list[int]:
-        """The dealer's cards, the open one first, a new list."""
-        return unpacked(self._columns("dealer")["dealer_cards"])
+        """The dealer's cards, the open one first: a new list, which cannot be changed."""
+        return FixedHand(unpacked(self._columns("dealer")["dealer_cards"]))
 
     @property
     def dealer_top_card_suit(self) -> str:

@@ -285,11 +285,14 @@ OUTCOME = np.dtype(
 )
 
 
+_FIXED = (
+    "P is compiled into the environment and cannot be changed in place: assign a changed copy to "
+    "env.unwrapped.P (copy.deepcopy(env.P) is one)"
+)
+
+
 def _reject_change(self: object, *args: object, **kwargs: object) -> NoReturn:
-    raise ArgumentTypeError(
-        "P is compiled into the environment and cannot be changed in place: assign a changed copy "
-        "to env.unwrapped.P (copy.deepcopy(env.P) is one)"
-    )
+    raise ArgumentTypeError(getattr(self, "reason", _FIXED))
 
 
 class FixedDict(dict[Any, Any]):

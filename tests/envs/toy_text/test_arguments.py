@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -129,3 +130,15 @@ def test_wrong_actions(action: Any) -> None:
     with pytest.raises(error.InvalidAction, match="action: "):
         env.step(action)
     assert env.lastaction is None
+
+
+@pytest.mark.parametrize("hand", ["player", "dealer"])
+def test_hands_cannot_be_changed(hand):
+    """A copy of Gymnasium's `step` would otherwise draw cards for the dealer forever."""
+    env = gymcore.make("Blackjack-v1").unwrapped
+    env.reset(seed=3)
+    cards = getattr(env, hand)
+    with pytest.raises(error.ArgumentTypeError, match="compiled code holds the cards"):
+        cards.append(10)
+    assert getattr(env, hand) == [*cards] == copy.deepcopy(cards)
+    assert type(copy.deepcopy(cards)) is list

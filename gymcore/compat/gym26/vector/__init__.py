@@ -89,7 +89,19 @@ class VectorEnvWrapper(Gym26VectorEnv):
         return self.unwrapped._call_whole(lambda: self.step_async(actions), self.step_wait)
 
 
-class SyncVectorEnv(VectorEnvWrapper):
+class _Engine(VectorEnvWrapper):
+    """A vector environment that has no wrappers for the program."""
+
+    @property
+    def unwrapped(self) -> VectorEnv:
+        """This vector environment."""
+        return self
+
+    def _call_whole(self, begin: Any, wait: Any) -> Any:
+        return self.env._call_whole(begin, wait)
+
+
+class SyncVectorEnv(_Engine):
     """Step several environments one after another in this process (Gym 0.26).
 
     Examples:
@@ -120,7 +132,7 @@ class SyncVectorEnv(VectorEnvWrapper):
         super().__init__(check_spaces(envs, observation_space, action_space))
 
 
-class AsyncVectorEnv(VectorEnvWrapper):
+class AsyncVectorEnv(_Engine):
     """Step several environments in worker processes (Gym 0.26)."""
 
     def __init__(
