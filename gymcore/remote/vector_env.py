@@ -217,8 +217,8 @@ class RemoteVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             mode = AutoresetMode.NEXT_STEP if mode is None else AutoresetMode(mode)
         except ValueError as problem:
             raise error.RemoteError(f"{client.address}: {problem}") from None
-        # A message must hold a step, or the lanes could not be stepped: the observations or actions,
-        # and a reward and two flags of each lane.
+        # A message must hold a step, or the lanes could not be stepped: the observations or the
+        # actions, and a reward and two flags of each lane.
         for space in (self.single_observation_space, self.single_action_space):
             if not 0 < hello["num_envs"] * (lane_bytes(space) + 10) <= max_message_bytes:
                 raise client.malformed(
