@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gymcore as gym
-from gymcore import spaces
+from gymcore import error, learn, spaces, wrappers
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 
 
@@ -281,9 +281,47 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.filterwarnings("ignore")
 def test_mistakes(mistake):
-    act, error, message = MISTAKES[mistake]
-    with pytest.raises(error, match=message):
+    act, kind, message = MISTAKES[mistake]
+    with pytest.raises(kind, match=message):
         act()
+
+
+def cartpole():
+    return gym.make("CartPole-v1")
+
+
+def cartpoles():
+    return gym.make_vec("CartPole-v1", 2)
+
+
+SIZES: dict[str, Any] = {
+    "sync": lambda n: gym.make_vec("CartPole-v1", n, vectorization_mode="sync"),
+    "async": lambda n: gym.make_vec("CartPole-v1", n, vectorization_mode="async"),
+    "native": lambda n: gym.make_vec("CartPole-v1", n),
+    "statistics": lambda n: wrappers.RecordEpisodeStatistics(cartpole(), n),
+    "statistics of a batch": lambda n: wrappers.vector.RecordEpisodeStatistics(cartpoles(), n),
+    "delay": lambda n: wrappers.DelayObservation(cartpole(), n),
+    "delay of a batch": lambda n: wrappers.vector.DelayObservation(cartpoles(), n),
+    "stack": lambda n: wrappers.FrameStackObservation(cartpole(), n),
+    "stack of a batch": lambda n: wrappers.vector.FrameStackObservation(cartpoles(), n),
+    "sticky": lambda n: wrappers.StickyAction(cartpole(), 0.5, n),
+    "sticky of a batch": lambda n: wrappers.vector.StickyAction(cartpoles(), 0.5, n),
+    "bins of actions": lambda n: wrappers.DiscretizeAction(gym.make("Pendulum-v1"), n),
+    "bins": lambda n: wrappers.DiscretizeObservation(gym.make("Pendulum-v1"), n),
+    "batch_space": lambda n: gym.vector.utils.batch_space(gym.spaces.Discrete(2), n),
+    "replay": lambda n: learn.ReplayBuffer(cartpoles(), n),
+    "prioritized replay": lambda n: learn.ReplayBuffer(cartpoles(), n, prioritized=True),
+    "collector": lambda n: learn.RolloutCollector(cartpoles(), lambda x: x, n),
+    "num_steps": lambda n: learn.Settings(num_steps=n),
+    "hidden": lambda n: learn.Settings(hidden=(n, n)),
+}
+
+
+@pytest.mark.parametrize("n", [2**62, 2**63 - 1, 2**63, 2**64 + 1, 10**30])
+@pytest.mark.parametrize("size", SIZES)
+def test_sizes_that_no_machine_has(size, n):
+    with pytest.raises(error.Error, match="expected at most"):
+        SIZES[size](n)
 
 
 @pytest.mark.parametrize("mode", AutoresetMode)

@@ -14,7 +14,7 @@ import numpy as np
 
 from gymcore import error, logger
 from gymcore.base import program
-from gymcore.base.arguments import argument_names, positive, unexpected_arguments
+from gymcore.base.arguments import MAX_COUNT, argument_names, positive, unexpected_arguments
 from gymcore.base.record_constructor import snapshot
 from gymcore.checking import rules
 from gymcore.core import Env, Wrapper
@@ -600,7 +600,7 @@ def make_vec(
     else:
         env_kwargs.pop("max_episode_steps", None)
     num_envs = stored.get("num_envs") if num_envs is None else num_envs
-    count = 1 if num_envs is None else positive("num_envs", num_envs)
+    count = 1 if num_envs is None else positive("num_envs", num_envs, MAX_COUNT)
     vector_kwargs = stored.get("vector_kwargs", {}) if vector_kwargs is None else vector_kwargs
     wrappers = stored.get("wrappers", ()) if wrappers is None else wrappers
     if not isinstance(vector_kwargs, Mapping):

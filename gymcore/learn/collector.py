@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.base.arguments import positive
+from gymcore.base.arguments import MAX_COUNT, positive
 from gymcore.base.no_copies import NoCopies
 from gymcore.core import Info
 from gymcore.error import ArgumentTypeError, InvalidArgument, UnsupportedMode
@@ -126,7 +126,12 @@ class RolloutCollector(NoCopies):
             InvalidArgument: If `T` is less than 1, or the number of lanes to halve is odd.
             UnsupportedMode: If half of the lanes cannot be stepped alone.
         """
-        self.envs, self.policy, steps, n = envs, policy, positive("T", T), int(envs.num_envs)
+        self.envs, self.policy, steps, n = (
+            envs,
+            policy,
+            positive("T", T, MAX_COUNT),
+            int(envs.num_envs),
+        )
         self.episode_returns: list[float] = []
         self.episode_lengths: list[int] = []
         self._on_infos = on_infos

@@ -20,7 +20,7 @@ from numpy.lib import format as npy
 
 from gymcore import error
 from gymcore.base import seeding
-from gymcore.base.arguments import positive
+from gymcore.base.arguments import MAX_COUNT, positive
 from gymcore.base.new_file import NewFile
 from gymcore.base.no_copies import NoCopies
 from gymcore.checking.data import data_equivalence
@@ -163,7 +163,9 @@ class ReplayBuffer(NoCopies):
                 f"envs: expected a vector environment, got {envs!r:.200} ({missing})"
             ) from None
         n_steps, stack = positive("n_steps", n_steps), positive("stack", stack, 1 << 10)
-        self.capacity = capacity = positive("capacity", capacity)
+        # NumPy limits the tree of priorities, which is a field, to 2**31 numbers.
+        limit = 1 << 30 if prioritized else MAX_COUNT
+        self.capacity = capacity = positive("capacity", capacity, limit)
         # In one step, every lane may begin an episode, of `1 + stack` observations.
         if capacity < (at_least := n * (1 + stack) * (n_steps + stack)):
             raise InvalidArgument(

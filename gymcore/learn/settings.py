@@ -10,7 +10,7 @@ from numbers import Real
 
 import numpy as np
 
-from gymcore.base.arguments import positive
+from gymcore.base.arguments import MAX_COUNT, positive
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.specs.env_spec import Kwargs
 
@@ -81,14 +81,15 @@ class Settings:
         """
         checked: dict[str, object] = {}
         for name in ("num_envs", "num_steps", "epochs", "minibatch", "total_steps"):
-            checked[name] = positive(name, getattr(self, name))
+            limit = None if name == "total_steps" else MAX_COUNT
+            checked[name] = positive(name, getattr(self, name), limit)
         for name, (minimum, maximum) in _RANGES.items():
             checked[name] = _number(name, getattr(self, name), minimum, maximum)
         if self.target is not None:
             checked["target"] = _number("target", self.target, -math.inf, math.inf)
         if not isinstance(self.hidden, Iterable):
             raise ArgumentTypeError(f"hidden: expected a sequence of sizes, got {self.hidden!r}")
-        checked["hidden"] = tuple(positive("hidden", size) for size in self.hidden)
+        checked["hidden"] = tuple(positive("hidden", size, 1 << 20) for size in self.hidden)
         if not checked["hidden"]:
             raise InvalidArgument("hidden: expected at least one layer, got none")
         for name in ("anneal", "normalize", "scale_actions"):

@@ -20,6 +20,9 @@ from gymcore_ext.atari.frames import Resizer
 
 __all__ = ["AtariPreprocessing"]
 
+MAX_SIDE = 2**15 - 1
+"""The longest side of images that OpenCV resizes."""
+
 
 class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstructorArgs):
     """Prepare an Atari environment for learning from images.
@@ -96,11 +99,11 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
         if not (
             isinstance(size, tuple)
             and len(size) == 2
-            and all(is_integer(length) and length > 0 for length in size)
+            and all(is_integer(length) and 0 < length <= MAX_SIDE for length in size)
         ):
             raise InvalidArgument(
                 f"Expect the `screen_size` to be positive, actually: {screen_size!r}; "
-                "one integer or a tuple (width, height)"
+                f"one integer or a tuple (width, height), of at most {MAX_SIDE} pixels"
             )
         if frame_skip <= 0:
             raise InvalidArgument(f"Expect the `frame_skip` to be positive, actually: {frame_skip}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 import numpy as np
 
 from gymcore import error, logger
+from gymcore.base.arguments import MAX_COUNT, count
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.checking import passive, rules
 from gymcore.core import ActType, Env, Info, ObsType, Options, Wrapper, without_mode
@@ -352,9 +353,10 @@ class RecordEpisodeStatistics(Wrapper[ObsType, ActType, ObsType, ActType], Recor
         self.episode_start_time: float = -1
         self.episode_returns: Any = 0.0
         self.episode_lengths: int = 0
-        self.time_queue: deque[float] = deque(maxlen=buffer_length)
-        self.return_queue: deque[float] = deque(maxlen=buffer_length)
-        self.length_queue: deque[int] = deque(maxlen=buffer_length)
+        limit = buffer_length and count("buffer_length", buffer_length, 0, MAX_COUNT)
+        self.time_queue: deque[float] = deque(maxlen=limit)
+        self.return_queue: deque[float] = deque(maxlen=limit)
+        self.length_queue: deque[int] = deque(maxlen=limit)
 
     def step(self, action: ActType) -> tuple[ObsType, SupportsFloat, bool, bool, Info]:
         """Step the environment, and add the statistics to its info if the episode ended.

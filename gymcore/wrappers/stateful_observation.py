@@ -53,6 +53,8 @@ def check_delay(delay: object) -> int:
         raise InvalidArgument(
             f"The delay needs to be greater than zero, actual value: {count} (0 is no delay)"
         )
+    if count > MAX_COUNT:
+        raise InvalidArgument(f"delay: expected at most {MAX_COUNT}, got {count}")
     return count
 
 

@@ -129,6 +129,7 @@ def test_the_buffers_are_the_emulators_pictures() -> None:
         ({"frame_skip": 0}, ValueError, "Expect the `frame_skip` to be positive, actually: 0"),
         ({"frame_skip": 1.5}, TypeError, "Expect the `frame_skip` to be an integer, actually: 1.5"),
         ({"screen_size": 0}, ValueError, "Expect the `screen_size` to be positive, actually: 0"),
+        ({"screen_size": 1 << 15}, ValueError, "of at most 32767 pixels"),
         ({"screen_size": (84,)}, ValueError, "Expect the `screen_size` to be positive, actually:"),
         ({"screen_size": (0, 3)}, ValueError, "Expect the `screen_size` to be positive, actually"),
         ({"screen_size": [84, 84]}, ValueError, "to be positive, actually: [84, 84]"),

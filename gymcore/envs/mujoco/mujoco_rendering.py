@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from gymcore import error, logger
 from gymcore.base import process_wide
+from gymcore.base.arguments import positive
 from gymcore.envs.mujoco.gl_backend import (
     PACKAGES,
     check_process,
@@ -639,7 +640,7 @@ class MujocoRenderer:
         self.default_cam_config = default_cam_config
         self.width = width
         self.height = height
-        self.max_geom = max_geom
+        self.max_geom = positive("max_geom", max_geom, 2**31 - 1)
         self.camera_id = -1 if camera_id is None else camera_id
         self.viewer: OffScreenViewer | WindowViewer | None = None
         # The camera view of the environment from which this one was copied.

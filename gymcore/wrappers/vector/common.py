@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gymcore import logger
-from gymcore.base.arguments import check_rewards_are_numbers, split_reset_mask
+from gymcore.base.arguments import (
+    MAX_COUNT,
+    check_rewards_are_numbers,
+    count,
+    split_reset_mask,
+)
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.error import (
@@ -110,9 +115,10 @@ class RecordEpisodeStatistics(
         self.episode_returns = np.zeros(env.num_envs)
         self.episode_lengths = np.zeros(env.num_envs, np.int64)
         self.prev_dones = np.zeros(env.num_envs, np.bool_)
-        self.time_queue: deque[np.float64] = deque(maxlen=buffer_length)
-        self.return_queue: deque[np.float64] = deque(maxlen=buffer_length)
-        self.length_queue: deque[np.int64] = deque(maxlen=buffer_length)
+        limit = buffer_length and count("buffer_length", buffer_length, 0, MAX_COUNT)
+        self.time_queue: deque[np.float64] = deque(maxlen=limit)
+        self.return_queue: deque[np.float64] = deque(maxlen=limit)
+        self.length_queue: deque[np.int64] = deque(maxlen=limit)
 
     def reset(self, seed: Seeds = None, options: Options = None) -> tuple[ObsType, Info]:
         """Reset, and restart the statistics of the lanes that were reset; see `VectorEnv.reset`."""

@@ -518,6 +518,12 @@ def test_a_viewers_base_cannot_draw(model, data):
             method()
 
 
+@pytest.mark.parametrize("max_geom", [0, 2**31, 2**64, 3.5])
+def test_numbers_of_geoms(max_geom: object) -> None:
+    with pytest.raises(error.Error, match="max_geom: expected"):
+        gymcore.make("Hopper-v5", render_mode="rgb_array", max_geom=max_geom)
+
+
 def test_what_mujoco_says_of_a_frame_is_a_warning(
     drawing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
