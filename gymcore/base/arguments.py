@@ -199,7 +199,7 @@ def split_reset_mask(
 ) -> tuple[_Options, npt.NDArray[np.bool_] | None]:
     """Return reset options without `reset_mask`, and the mask, bool [num_envs].
 
-    The caller's dict is not changed. The mask is None if all environments are reset. A wrong type
+    The caller's dict is not changed. The mask is None if the options have none. A wrong type
     raises `ArgumentTypeError`; a wrong shape, or a mask that selects no environment, raises
     `InvalidArgument`.
 

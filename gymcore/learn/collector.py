@@ -116,7 +116,8 @@ class RolloutCollector(NoCopies):
                 step, and for values of final observations. It may return CPU tensors.
             T: Number of steps in a rollout.
             double_buffered: Whether one half of the lanes is stepped, in a thread, while the policy
-                acts on the other. The results are the same; it is faster if steps are slow.
+                acts on the other, which is faster if steps are slow. The results are the same if
+                the actions for some lanes do not depend on the other lanes.
             seed: Seed of the reset.
             on_infos: Called with the infos of each step; if double-buffered, with those of each
                 half, whose lanes are `infos["env_id"]`.

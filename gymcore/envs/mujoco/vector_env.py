@@ -24,7 +24,7 @@ _OPTIONS = ("gravity", "wind", "magnetic", "density", "viscosity", "impratio")
 
 
 class MujocoVectorEnv(NativeVectorEnv):
-    """Steps a batch of MuJoCo simulations in compiled code, on all processors.
+    """Steps a batch of MuJoCo simulations in compiled code and in several threads.
 
     A subclass sets `env_class` to a `CompiledMujocoEnv`. Lane `i` of `reset(seed=s)` equals
     `make(id).reset(seed=s + i)`, bit for bit, with any number of threads.
