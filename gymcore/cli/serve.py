@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
             env = gymcore.make_vec(
                 arguments.id, num_envs=arguments.num_envs, **env_kwargs(arguments)
             )
-            hosted = HostedVectorEnv(env, arguments.id)
+            # Clients expect the id in the registry, without the module that registers it.
+            hosted = HostedVectorEnv(env, env.spec.id)
             description = f"{arguments.id} with {arguments.num_envs} lanes"
         else:
             env = Environment.create(arguments.id, **env_kwargs(arguments))

@@ -424,7 +424,8 @@ def _dataset_id(path: Path) -> str:
 def _env_spec(spec: EnvSpec) -> str | None:
     """Return Gymnasium's spec of the environment; None if JSON cannot represent an argument."""
     try:
-        kwargs = json.loads(spec.to_json())["kwargs"]
+        spec_without_code = spec.copy(entry_point=None, vector_entry_point=None)
+        kwargs = json.loads(spec_without_code.to_json())["kwargs"]
     except Error:
         return None
     limit = kwargs.pop("max_episode_steps", spec.max_episode_steps)

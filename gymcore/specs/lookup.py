@@ -104,7 +104,7 @@ def registered_id(env_id: object) -> str:
             return name
     raise error.InvalidArgument(
         f"id: expected a registered environment, got {env_id!r:.80}; a file cannot cause "
-        "imports: first import the module that registers it"
+        "imports: first import the module that registers it; on the command line, name module:id"
     )
 
 

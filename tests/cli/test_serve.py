@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -61,6 +62,22 @@ def test_a_vector_environment_with_keys(run, tmp_path, number, code):
         assert process.wait(60) == code
         lines = process.stdout.read()
         assert "session" in lines and "connected" in lines
+
+
+@pytest.mark.parametrize(
+    ("served", "made"), [("CartPole", "CartPole-v1"), ("registers_own:Own-v0", "Own-v0")]
+)
+def test_a_client_names_the_registered_id(tmp_path, monkeypatch, served, made):
+    """The server may be given an id without a version, or with the module that registers it."""
+    text = "import gymcore\ngymcore.register('Own-v0', gymcore.spec('CartPole-v1').entry_point)\n"
+    (tmp_path / "registers_own.py").write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    spec = gym.spec("CartPole-v1").copy(id="Own-v0", name="Own", version=0)
+    monkeypatch.setitem(gym.registry, "Own-v0", spec)
+    with serving(served, "--num-envs", 2) as (_, line):
+        arguments = {"vectorization_mode": "remote", "address": address_in(line)}
+        with gym.make_vec(made, **arguments) as remote:
+            assert remote.reset(seed=1)[0].shape == gym.make_vec(made, 2).reset(seed=1)[0].shape
 
 
 def test_an_environment(run):

@@ -15,6 +15,7 @@ import gymcore
 from gymcore import error, spaces
 from gymcore.base.nested import map_leaves, rows_at
 from gymcore.learn import DatasetWriter
+from gymcore.specs import EnvSpec
 from gymcore.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 pytest.importorskip("h5py", reason="h5py is not installed")
@@ -221,6 +222,16 @@ def test_load_dataset_finds_it_and_makes_the_environment(tmp_path, monkeypatch):
     ends = [env.step(t % 2)[3] for t in range(7)]
     assert ends == [False] * 6 + [True]
     assert env.unwrapped.spec.id == "gymcore/CartPole-v1"
+
+
+def test_an_environment_made_by_a_function_is_recovered(tmp_path, monkeypatch):
+    spec = EnvSpec("Samples-v0", entry_point=lambda low: Samples(spaces.Box(low, 1, (2,))))
+    monkeypatch.setitem(gymcore.registry, "Samples-v0", spec)
+    envs = gymcore.make_vec("Samples-v0", 2, low=-3)
+    with DatasetWriter(tmp_path / "a-v0", envs) as writer:
+        collect(envs, writer, 5)
+    env = minari_dataset(tmp_path / "a-v0").recover_environment()
+    assert env.observation_space.low.tolist() == [-3, -3]
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
