@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from typing import Any
 
 import numpy.typing as npt
@@ -35,7 +34,7 @@ class ReplayMemory:
         truncated: Any,
         infos: Any,
         batch: Any,
-        finals: Callable[[Any, Any, Any, Any], Any],
+        buffer: Any,
     ) -> None: ...
     def sample(
         self, batch_size: int, beta: float, out: tuple[Any, ...] | None

@@ -248,14 +248,14 @@ class ReplayBuffer(NoCopies):
         if self._are_arrays:
             self._memory.add(
                 observations, actions, next_observations, rewards, terminated, truncated, infos,
-                next_observations, self._final_observations,
+                next_observations, self,
             )  # fmt: skip
             return
         self._objects.begin()
         before = self._split(self._observation, "observations", observations)
         acted = self._split(self._action, "actions", actions)
         after = self._split(self._observation, "next_observations", next_observations)
-        arguments = infos, next_observations, self._final_observations
+        arguments = infos, next_observations, self
         self._memory.add(before, acted, after, rewards, terminated, truncated, *arguments)
         self._objects.commit()
 
