@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -55,7 +57,7 @@ class AntEnv(
         if "contact_forces" in cls.in_python:
             cls._observe = cls._observe_step = cls._get_obs
 
-    @property
+    @cached_property
     def observation_structure(self) -> dict[str, int] | None:
         """Count of numbers of each kind in an observation."""
         contacts = self.data.cfrc_ext[1:].size * self._include_cfrc_ext_in_observation

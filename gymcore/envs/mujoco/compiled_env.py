@@ -116,6 +116,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
     _rewards_compiled: ClassVar[bool] = True
     # Attributes that the compiled description depends on.
     _compiled_in: ClassVar[frozenset[str]] = frozenset()
+    _compiled_reward: tuple[tuple[Any, ...], float, Info] | None = None
     # Columns of the weights whose values a subclass fixes.
     fixed: ClassVar[dict[str, float]] = {}
     # Defaults of the columns of weights.
@@ -329,6 +330,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
         """Compile again and continue the episode."""
         check_time_step(self.model, self.dt)
         before = self._batch
+        self.__dict__.pop("observation_structure", None)
         self._compile()
         self._batch.set_parameters(before.get_parameters())
         self._batch.view_random()[:] = before.view_random()
@@ -538,6 +540,11 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
             InvalidArgument: If the arguments are not those of the last step: no other reward is
                 computed.
         """
+        if self._compiled_reward is None:
+            raise error.Error(
+                f"{type(self).__name__}._get_rew: knows only the reward of the compiled step; a "
+                "`step` that calls do_simulation() needs a `_get_rew` of its own"
+            )
         expected, reward, terms = self._compiled_reward
         if len(arguments) != len(expected) or not all(map(np.array_equal, arguments, expected)):
             raise InvalidArgument(

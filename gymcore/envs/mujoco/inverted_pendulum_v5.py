@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from gymcore.envs.mujoco.description import Description, Simulation, uniform_start
 from gymcore.envs.mujoco.quantities import every, finite
 from gymcore.envs.mujoco.tasks import Task
@@ -32,7 +34,7 @@ class InvertedPendulumEnv(
         ((4,), 0.04)
     """
 
-    @property
+    @cached_property
     def observation_structure(self) -> dict[str, int] | None:
         """Count of numbers of each kind in an observation."""
         return {"qpos": self.model.nq, "qvel": self.model.nv}

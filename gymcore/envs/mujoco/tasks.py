@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -160,7 +161,7 @@ class Joints(Task):
         skipped, model = self.skipped, self.model
         return {"skipped_qpos": skipped, "qpos": model.nq - skipped, "qvel": model.nv}
 
-    @property
+    @cached_property
     def observation_structure(self) -> dict[str, int] | None:
         """Count of numbers of each kind in an observation."""
         return self.joint_structure()
@@ -341,7 +342,7 @@ class HumanoidBody(Joints):
         cost = simulation.parameter(f"{name}_weight") * total(square(simulation.data.cfrc_ext))
         return clip(cost, *simulation.bounds(f"{name}_range"))
 
-    @property
+    @cached_property
     def observation_structure(self) -> dict[str, int] | None:
         """Count of numbers of each kind in an observation."""
         data = self.data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -165,3 +166,57 @@ def test_an_override_that_returns_another_count_of_numbers() -> None:
     cls: Any = type("Mine", (base,), {"get_body_com": lambda self, body: np.zeros(2)})
     with pytest.raises(error.InvalidArgument, match=r"get_body_com: expected 3 numbers, got shape"):
         cls().reset(seed=1)
+
+
+def with_source(package: Any, env_id: str, leave_out: str = "", only: str = "") -> Any:
+    """Return a subclass that repeats the source of one or all but one of Gymnasium's methods."""
+    theirs = type(gymnasium.make(env_id).unwrapped)
+    names = dict(vars(inspect.getmodule(theirs)))
+    if package is gymcore:
+        names |= {theirs.__name__: type(gymcore.make(env_id).unwrapped), "utils": gymcore.utils}
+        names |= {"MujocoEnv": gymcore.envs.mujoco.MujocoEnv, "Box": gymcore.spaces.Box}
+    members: list[Any] = [
+        getattr(value, "fget", value) for name, value in vars(theirs).items() if name != leave_out
+    ]
+    sources = [
+        inspect.getsource(member)
+        for member in members
+        if inspect.isfunction(member) and only in ("", member.__name__)
+    ]
+    exec("\n".join([f"class Mine({theirs.__name__}):\n    pass\n", *sources]), names)
+    return names["Mine"]
+
+
+@pytest.mark.filterwarnings("ignore:.*steps in Python")
+@pytest.mark.parametrize("leave_out", ["", "__init__", "step"])
+@pytest.mark.parametrize("name", ["Ant", "HalfCheetah", "Hopper", "InvertedPendulum", "Swimmer"])
+def test_classes_that_repeat_the_source_of_gymnasium(name: str, leave_out: str) -> None:
+    if leave_out == "step" and name == "InvertedPendulum":
+        leave_out = "__init__"  # no other method is called
+    ours, theirs = (
+        with_source(package, f"{name}-v5", leave_out)() for package in (gymcore, gymnasium)
+    )
+    structure = getattr(theirs, "observation_structure", None)
+    assert structure is None or ours.observation_structure == structure
+    for seed in (1, 2):
+        np.testing.assert_array_equal(ours.reset(seed=seed)[0], theirs.reset(seed=seed)[0])
+        theirs.action_space.seed(seed)
+        for _ in range(20):
+            action = theirs.action_space.sample()
+            results = ours.step(action), theirs.step(action)
+            np.testing.assert_array_equal(results[0][0], results[1][0])
+            assert results[0][1:3] == results[1][1:3]
+
+
+def test_a_step_that_asks_for_the_reward_of_another() -> None:
+    env = with_source(gymcore, "Ant-v5", only="step")()
+    env.reset(seed=1)
+    with pytest.raises(error.Error, match=r"Mine\._get_rew: knows only the reward of the comp"):
+        env.step(env.action_space.sample())
+
+
+def test_the_structure_follows_a_description_that_is_compiled_again() -> None:
+    env: Any = gymcore.make("Ant-v5").unwrapped
+    before = env.observation_structure
+    env._exclude_current_positions_from_observation = False
+    assert env.observation_structure == {**before, "skipped_qpos": 0, "qpos": before["qpos"] + 2}
