@@ -107,10 +107,9 @@ class ContactDetector(Box2D.b2ContactListener):
         self._set_feet(contact, False)
 
     def _set_feet(self, contact: Contact, touches: bool) -> None:
+        bodies = contact.fixtureA.body, contact.fixtureB.body
         for leg in self.env.legs:
-            if leg in (contact.fixtureA.body, contact.fixtureB.body) and hasattr(
-                leg, "ground_contact"
-            ):
+            if leg in bodies and hasattr(leg, "ground_contact"):
                 leg.ground_contact = touches
 
 

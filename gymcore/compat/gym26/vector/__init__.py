@@ -86,22 +86,13 @@ class VectorEnvWrapper(Gym26VectorEnv):
 
     def step(self, actions: object) -> Any:
         """Step the environments; see `VectorEnv.step`."""
-        return self.unwrapped._call_whole(lambda: self.step_async(actions), self.step_wait)
-
-
-class _Engine(VectorEnvWrapper):
-    """A vector environment that has no wrappers for the program."""
-
-    @property
-    def unwrapped(self) -> VectorEnv:
-        """This vector environment."""
-        return self
+        return self._call_whole(lambda: self.step_async(actions), self.step_wait)
 
     def _call_whole(self, begin: Any, wait: Any) -> Any:
         return self.env._call_whole(begin, wait)
 
 
-class SyncVectorEnv(_Engine):
+class SyncVectorEnv(VectorEnvWrapper):
     """Step several environments one after another in this process (Gym 0.26).
 
     Examples:
@@ -113,6 +104,8 @@ class SyncVectorEnv(_Engine):
         >>> infos["final_info"].shape
         (2,)
     """
+
+    unwrapped = property(lambda self: self, doc="This vector environment.")
 
     def __init__(
         self,
@@ -132,8 +125,10 @@ class SyncVectorEnv(_Engine):
         super().__init__(check_spaces(envs, observation_space, action_space))
 
 
-class AsyncVectorEnv(_Engine):
+class AsyncVectorEnv(VectorEnvWrapper):
     """Step several environments in worker processes (Gym 0.26)."""
+
+    unwrapped = property(lambda self: self, doc="This vector environment.")
 
     def __init__(
         self,
