@@ -648,7 +648,7 @@ class RemoteEnvironment(NoCopies, Environment):
         self._connection.send(verb, argument)
         return self._connection.receive()
 
-    def _checked(self, verb: str, reply: Any) -> Any:
+    def _checked(self, verb: str, reply: Any) -> object:
         """Return the result of a reset or a step; a reply of a server may have any form."""
         has_rows = self._in_parallel or self.num_actors() > 1
         try:

@@ -206,7 +206,7 @@ class ParallelVectorEnv(VectorEnv[ObsType, ActType, Array], Generic[ObsType, Act
     def render(self) -> tuple[RenderFrame, ...]:
         """Return the result of each game's `render`; arrays are copies."""
         frames = [game.render() for game in self.games]
-        return tuple(frame.copy() if isinstance(frame, np.ndarray) else frame for frame in frames)
+        return tuple(copied(frame) if isinstance(frame, np.ndarray) else frame for frame in frames)
 
     def close_extras(self, **kwargs: object) -> None:
         """Close the games."""

@@ -186,7 +186,7 @@ class Client:
             self._disconnect()  # the next call connects again, and gets the reply once more
             raise
 
-    def _receive(self, limit: float) -> Any:
+    def _receive(self, limit: float) -> object:
         deadline = time.monotonic() + limit
         while True:
             remaining = max(0.0, deadline - time.monotonic())

@@ -25,6 +25,7 @@ from gymcore.vector.utils.space_utils import create_empty_array
 from gymcore.vector.vector_env import VectorEnv
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.env_loop import EPISODE, TRANSITION, EnvLoop
+from gymcore_ext.python_envs.infos import copied
 
 if TYPE_CHECKING:
     from gymcore.vector.workers.shared_memory import AddInfo
@@ -227,7 +228,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         for lane, env in enumerate(self.envs):
             with _naming_lane(lane, "render"):
                 frame = env.render()
-            frames.append(frame.copy() if isinstance(frame, np.ndarray) else frame)
+            frames.append(copied(frame) if isinstance(frame, np.ndarray) else frame)
         return tuple(frames)
 
     def _call_lanes(

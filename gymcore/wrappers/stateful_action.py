@@ -9,7 +9,7 @@ from typing import Any, SupportsFloat
 
 import numpy as np
 
-from gymcore.base.arguments import MAX_COUNT
+from gymcore.base.arguments import MAX_COUNT, count
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActionWrapper, ActType, Env, Info, ObsType, Options, Wrapper
 from gymcore.error import InvalidArgument, InvalidBound, InvalidProbability
@@ -42,10 +42,7 @@ def check_sticky(probability: Any, duration: Any) -> tuple[int, int]:
         )
     if duration[0] > duration[1]:
         raise InvalidBound(f"`repeat_action_duration` is not a valid bound. Received {duration}")
-    if duration[1] > MAX_COUNT:
-        raise InvalidArgument(
-            f"repeat_action_duration: expected at most {MAX_COUNT}, got {duration[1]}"
-        )
+    count("repeat_action_duration", duration[1], 1, MAX_COUNT)
     return duration
 
 

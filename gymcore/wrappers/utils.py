@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.base.arguments import MAX_COUNT
+from gymcore.base.arguments import MAX_COUNT, count
 from gymcore.error import (
     ArgumentTypeError,
     FailedCheck,
@@ -517,8 +517,7 @@ def bin_counts(bins: object, size: int) -> npt.NDArray[np.int64]:
         raise FailedTypeCheck(f"bins must be integers, got {bins!r}")
     if min(counts, default=1) < 1:
         raise FailedCheck(f"bins must be positive, got {bins!r}")
-    if max(counts, default=1) > MAX_COUNT:
-        raise FailedCheck(f"bins: expected at most {MAX_COUNT}, got {bins!r}")
+    count("bins", max(counts, default=1), 1, MAX_COUNT)
     return np.array(counts, np.int64).reshape(size)
 
 

@@ -38,26 +38,7 @@ class _Number(Parameter):
         return (checked_number(self.name, value),)
 
 
-class _KeepsSmoke:
-    """Copies keep the smoke, which is not a part of saved states."""
-
-    _batch: Any
-
-    def _smoke(self) -> npt.NDArray[np.float64]:
-        smoke: npt.NDArray[np.float64] = self._batch.store.smoke[getattr(self, "_lane", ...)]
-        return smoke
-
-    def __getstate__(self) -> dict[str, object]:
-        return {**super().__getstate__(), "_smoke": self._smoke().copy()}  # type: ignore[dict-item]
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        smoke = state.pop("_smoke")
-        super().__setstate__(state)  # type: ignore[misc]
-        self._smoke()[...] = smoke
-
-
-class LunarLander(_KeepsSmoke, ParticleBodies, CompiledBox2DEnv):
+class LunarLander(ParticleBodies, CompiledBox2DEnv):
     """A craft with a main engine, two side engines and two sprung legs, over hilly ground.
 
     - Observation float32 [8]: x and y (0, 0 is the pad; half the viewport is 1), velocities, angle
@@ -263,6 +244,15 @@ class LunarLander(_KeepsSmoke, ParticleBodies, CompiledBox2DEnv):
                     particles.append((x, y, x_speed, y_speed, age))
         return particles
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return the attributes, the lane, and the smoke, which is not a part of saved states."""
+        return {**super().__getstate__(), "_smoke": self._batch.store.smoke[self._lane].copy()}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Create the batch again, and restore the lane and the smoke."""
+        super().__setstate__({name: value for name, value in state.items() if name != "_smoke"})
+        self._batch.store.smoke[self._lane] = state["_smoke"]
+
     # --- helpers of programs that define their own `step` ----------------------------------------
 
     def _destroy(self) -> None:
@@ -277,7 +267,7 @@ class LunarLander(_KeepsSmoke, ParticleBodies, CompiledBox2DEnv):
         lunar_lander_python.draw(surface, self, self.particles)
 
 
-class LunarLanderVectorEnv(_KeepsSmoke, NativeVectorEnv):
+class LunarLanderVectorEnv(NativeVectorEnv):
     """A batch of landers; see `NativeVectorEnv`.
 
     `set_attr` takes `gravity` and `initial_random` (of the next episodes), `enable_wind`,
@@ -286,3 +276,12 @@ class LunarLanderVectorEnv(_KeepsSmoke, NativeVectorEnv):
     """
 
     env_class = LunarLander
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the attributes, the lanes and the smoke."""
+        return {**super().__getstate__(), "_smoke": self._batch.store.smoke.copy()}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Create the batch again, and restore the lanes and the smoke."""
+        super().__setstate__({name: value for name, value in state.items() if name != "_smoke"})
+        self._batch.store.smoke[:] = state["_smoke"]

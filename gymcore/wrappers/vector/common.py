@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gymcore import logger
-from gymcore.base.arguments import (
-    MAX_COUNT,
-    check_rewards_are_numbers,
-    count,
-    split_reset_mask,
-)
+from gymcore.base.arguments import MAX_COUNT, check_rewards_are_numbers, count, split_reset_mask
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.error import (
