@@ -6,7 +6,7 @@ VERSION: int
 
 class ReplayMemory:
     @property
-    def size(self) -> int: ...
+    def num_transitions(self) -> int: ...
     def __init__(
         self,
         records: npt.NDArray[Any],

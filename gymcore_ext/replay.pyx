@@ -142,7 +142,7 @@ cdef class ReplayMemory:
         errors: module of exception classes: InvalidArgument, ArgumentTypeError, ConcurrentUseError.
     """
 
-    cdef readonly Py_ssize_t size   # transitions that can be drawn
+    cdef readonly Py_ssize_t num_transitions   # how many can be drawn
     cdef Py_ssize_t num_envs, filled, n_steps, stack, num_observations, num_parts, num_changed
     cdef int64_t head               # records written so far
     cdef int64_t slot               # of the next record
@@ -343,7 +343,7 @@ cdef class ReplayMemory:
         for k in range(slot, end):
             withdrawn += ready[k]
             ready[k] = 0
-        self.size -= withdrawn
+        self.num_transitions -= withdrawn
         for k in range(slot, end if self.prioritized else slot):
             self.set_priority(k, 0)
 
@@ -351,7 +351,7 @@ cdef class ReplayMemory:
         """Begin an episode, at a slot, with the observation that the step acted on, and return the slot after it."""
         cdef Py_ssize_t k, f
         cdef Part* part
-        self.size += self.complete(ring, lane, 1)   # the previous episode ends
+        self.num_transitions += self.complete(ring, lane, 1)   # the previous episode ends
         lane.window = lane.pending = slot
         for f in range(self.stack):
             for k in range(self.num_observations):
@@ -407,7 +407,7 @@ cdef class ReplayMemory:
             lane.window = windows[i] = lane.newest if stack == 1 else after(ring, lane.window)
             lane.num_pending += 1
             count += self.complete(ring, lane, 1 if ended[i] else n_steps)
-        self.size += count
+        self.num_transitions += count
         for k in range(self.num_parts):
             part = self.parts[k]
             for i in range(n):
@@ -436,7 +436,7 @@ cdef class ReplayMemory:
         cdef list arrays = [], named = []
         mark_busy(&self.busy, "this replay buffer is being used", self.errors)
         try:
-            if self.size == 0:
+            if self.num_transitions == 0:
                 raise self.errors.InvalidArgument(f"batch_size: no transition is complete yet, got {batch_size}")
             if out is not None and len(out) != len(self.outputs):
                 raise self.errors.InvalidArgument(f"out: expected {len(self.outputs)} arrays, got {len(out)}")
@@ -633,7 +633,7 @@ cdef class ReplayMemory:
                 whose[slot] = whose[after(self.ring, slot)]
             if steps[slot] >= (enough if whose[slot] else self.stack):
                 self.ready[slot] = 1
-                self.size += 1
+                self.num_transitions += 1
             elif whose[slot]:
                 self.lanes[whose[slot] - 1].pending = slot
         for i in range(self.num_envs):

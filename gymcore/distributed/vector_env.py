@@ -22,7 +22,7 @@ from gymcore.spaces.layouts import Layout, layout_of, map_layout
 from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
 from gymcore.vector.engine_options import values_per_env
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv, VectorStep
-from gymcore.vector.workers.failures import describe_lanes, worker_died, worker_timeout
+from gymcore.vector.workers.failures import describe_lanes, worker_died_error, worker_timeout_error
 from gymcore.vector.workers.shared_memory import split_lanes
 
 __all__ = ["RayVectorEnv"]
@@ -132,7 +132,7 @@ class RayVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             limit = None if math.isinf(self.timeout) else self.timeout
             return self._ray.get(reference, timeout=limit)
         except errors.GetTimeoutError as problem:
-            raise worker_timeout(lanes, call, self.timeout) from problem
+            raise worker_timeout_error(lanes, call, self.timeout) from problem
         except errors.RayTaskError as problem:
             cause = problem.cause
             if isinstance(cause, error.EnvironmentFailed):
@@ -140,7 +140,7 @@ class RayVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
                 cause.message += f" (counted within {describe_lanes(lanes)})"
             raise cause from problem
         except errors.RayError as problem:
-            raise worker_died(lanes, call, None, actor, str(problem)) from problem
+            raise worker_died_error(lanes, call, None, actor, str(problem)) from problem
 
     def _call_all(self, name: str, *args: object, **kwargs: object) -> tuple[Any, ...]:
         """Call a method of all actors, and return the results of all lanes in order."""

@@ -15,11 +15,11 @@ from gymcore.error import ClosedEnvironmentError, WorkerDied
 from gymcore.vector.workers.failures import (
     Failure,
     describe_failure,
-    failures_raised,
-    worker_timeout,
+    failures_error,
+    worker_timeout_error,
 )
 from gymcore.vector.workers.messages import MessageStream
-from gymcore.vector.workers.pool import WorkerProcess, died
+from gymcore.vector.workers.pool import WorkerProcess, workers_died_error
 from gymcore.vector.workers.worker import ProcessSetup
 
 __all__ = ["ProcessConnection"]
@@ -70,7 +70,7 @@ class ProcessConnection:
         hello: The environment's description (`HostedEnvironment.hello`).
     """
 
-    def __init__(self, create: Callable[[], Any]) -> None:
+    def __init__(self, create: Callable[[], object]) -> None:
         """Start the process and make the environment in it.
 
         Args:
@@ -140,11 +140,11 @@ class ProcessConnection:
             except TimeoutError:
                 if limit == 0.0:
                     return None
-                raise worker_timeout(ONE_LANE, self._verb, limit) from None
+                raise worker_timeout_error(ONE_LANE, self._verb, limit) from None
             if number == self._number:
                 break
         if isinstance(reply, Failure):
-            raise failures_raised([reply])
+            raise failures_error([reply])
         return reply
 
     def close(self) -> None:
@@ -165,7 +165,7 @@ class ProcessConnection:
         return self._worker
 
     def _death_error(self) -> WorkerDied:
-        death = died([self._open()], self._verb)
+        death = workers_died_error([self._open()], self._verb)
         self._end()
         return death
 

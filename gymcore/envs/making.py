@@ -231,7 +231,7 @@ def make(
     requested = env_kwargs.get("render_mode")
     render_wrapper = _render_wrapper(creator, env_kwargs)
     try:
-        create = getattr(creator, "with_parameters", creator)  # for compiled environments
+        create = getattr(creator, "create_with_parameters", creator)  # for compiled environments
         env = _check_env(adopt(_call(create, env_spec, env_kwargs)), env_spec)
     except TypeError as problem:
         is_wrapped = render_wrapper is not None and requested == "human"
@@ -432,7 +432,7 @@ def _make_native(batch: _Batch) -> VectorEnv:
 def _accepted(creator: Any) -> set[str] | None:
     """Return the names of an entry point's arguments; None if it may accept any."""
     names, declared = argument_names(creator), set[str]()
-    if hasattr(creator, "with_parameters"):
+    if hasattr(creator, "create_with_parameters"):
         declared = {*creator.parameters, *creator.arguments}
         if names is None and creator.__module__.startswith("gymcore."):
             names = {"render_mode"}

@@ -56,9 +56,9 @@ class LaneState(LaneLoops):
                 problem.add_note(f"{place[1]}:{place[2]}, in {place[0]}")
         if self.is_single or lane < 0 or not isinstance(problem, Exception):
             raise problem
-        from gymcore.vector.workers.failures import environment_failed
+        from gymcore.vector.workers.failures import environment_error
 
-        raise environment_failed([lane], loop, problem) from problem
+        raise environment_error([lane], loop, problem) from problem
 
     def save(self, indices: npt.NDArray[np.int64], saved: np.ndarray) -> None:
         """Write lanes into an array of `saved_dtype`."""

@@ -12,7 +12,7 @@ import mmap
 import os
 import sys
 from copy import deepcopy
-from typing import Any, Generic, NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -218,7 +218,7 @@ class ReplayBuffer(NoCopies):
 
     def __len__(self) -> int:
         """Return the number of transitions that can be drawn."""
-        return self._memory.size
+        return self._memory.num_transitions
 
     def add(
         self, observations: object, actions: object, next_observations: object,
@@ -325,7 +325,7 @@ class ReplayBuffer(NoCopies):
             return Transitions._make(arrays)
         rest = iter(arrays if targets is None else targets)
 
-        def part(layout: Layout) -> Any:
+        def part(layout: Layout) -> Array:
             array = next(rest)
             return array if layout[0] == "array" else layout[1](self._objects.at(array))
 

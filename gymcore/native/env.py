@@ -21,10 +21,16 @@ import numpy.typing as npt
 from gymcore import error, logger
 from gymcore.base import seeding
 from gymcore.base.arguments import check_options, invalid_action
-from gymcore.core import ActType, Info, Options, without_mode
+from gymcore.core import ActType, Info, ObsType, Options, without_mode
 from gymcore.native.kernel_spaces import check_spaces
 from gymcore.native.lane_generator import lane_generator, stream_state
-from gymcore.native.parameters import Derived, KernelSpec, Parameter, batch_of, write_parameter
+from gymcore.native.parameters import (
+    Derived,
+    KernelSpec,
+    Parameter,
+    batch_of,
+    write_parameter,
+)
 from gymcore.native.python_step import PythonStepBatch
 from gymcore.native.state import (
     checked_lanes,
@@ -67,7 +73,7 @@ class NativeEnvMeta(ABCMeta):  # not `type`, so that a class may have an `ABC` a
         super().__setattr__(name, value)
 
 
-class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
+class NativeEnv(DrawnEnv[ObsType, ActType], metaclass=NativeEnvMeta):
     """Base of the compiled environments. Subclasses only declare; `gymcore_ext` computes.
 
     A subclass sets `kernel_module`, its spaces and `metadata`, declares physics parameters as
@@ -183,7 +189,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
             setattr(self, name, value)
 
     @classmethod
-    def with_parameters(cls, **arguments: object) -> Self:
+    def create_with_parameters(cls, **arguments: object) -> Self:
         """Create an environment for `make`, which accepts every parameter, as `make_vec` does.
 
         The constructor takes only Gymnasium's arguments; other parameters are set afterwards.
@@ -276,7 +282,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
 
     # --- stepping ------------------------------------------------------------------------------
 
-    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Begin an episode; see `Env.reset`.
 
         Args:
@@ -410,7 +416,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
         return stored
 
     @classmethod
-    def stored_state(cls, value: object) -> Any:
+    def stored_state(cls, value: object) -> object:
         """Return the columns or the record of a lane for a value that was assigned to `state`."""
         return value
 
@@ -423,7 +429,7 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
         self._ensure_seeded()
         return save_lanes(self._batch, self, self.spec, np.array([self._lane]))
 
-    def check_state(self, state: np.ndarray) -> dict[str, Any]:
+    def check_state(self, state: np.ndarray) -> dict[str, object]:
         """Return the fields of a state that `set_state` accepts, or raise as `set_state` does."""
         return checked_lanes(self._batch, self, self.spec, state, np.array([self._lane]))
 
@@ -472,9 +478,10 @@ class NativeEnv(DrawnEnv[Any, ActType], metaclass=NativeEnvMeta):
 
     # --- rendering -----------------------------------------------------------------------------
 
-    def _get_obs(self) -> Any:
+    def _get_obs(self) -> ObsType:
         """Return the observation of the current state."""
-        return self._batch.observe()
+        observation: ObsType = self._batch.observe()
+        return observation
 
     def _remember_action(self, action: npt.NDArray[np.float32]) -> None:
         """Store the last action, for environments that draw it."""
@@ -539,10 +546,10 @@ def as_bound(value: Any) -> float:
     return number
 
 
-class NativeDiscreteEnv(NativeEnv[int]):
+class NativeDiscreteEnv(NativeEnv[ObsType, int]):
     """A compiled environment with discrete actions."""
 
-    def step(self, action: int) -> tuple[Any, float, bool, bool, Info]:
+    def step(self, action: int) -> tuple[ObsType, float, bool, bool, Info]:
         """Step with an action of `action_space`; see `Env.step`.
 
         Raises:
@@ -559,7 +566,7 @@ class NativeDiscreteEnv(NativeEnv[int]):
         return observation, reward, terminated, False, self._batch.infos()
 
 
-class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32]]):
+class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
     """A compiled environment with float32 actions, which its physics clips."""
 
     def step(

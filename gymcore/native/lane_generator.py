@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from gymcore import error, logger
-from gymcore_ext.engine.lane_stream import draw_from
+from gymcore_ext.engine.lane_stream import bind_bit_generator
 
 if TYPE_CHECKING:
     from gymcore_ext.engine.batch import Batch
@@ -28,7 +28,7 @@ def lane_generator(batch: Batch, lane: int) -> np.random.Generator:
     return np.random.Generator(PCG64(batch.view_random()[lane]))
 
 
-def stream_state(generator: object) -> dict[str, Any]:
+def stream_state(generator: object) -> dict[str, object]:
     """Return the state of a lane's stream that draws what `generator` would draw.
 
     Compiled code draws from PCG64 only. A generator over another bit generator, or a `RandomState`,
@@ -68,7 +68,7 @@ class PCG64(np.random.PCG64):
         # Do not call the constructor of PCG64: it would seed a stream of its own.
         np.random.BitGenerator.__init__(self, _NOT_USED)
         self.words = words
-        draw_from(self, words)
+        bind_bit_generator(self, words)
 
     @property  # type: ignore[override]
     def state(self) -> dict[str, Any]:

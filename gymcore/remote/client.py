@@ -30,7 +30,7 @@ from gymcore.remote.keys import client_context
 from gymcore.remote.server import BYE, HELLO, RESUME, VERSION
 from gymcore.remote.transport import MAX_MESSAGE_BYTES, Connection, NotTheProtocol
 from gymcore.remote.wire import Frame, check_msgpack, decode, encode, message_hash
-from gymcore.vector.workers.failures import environment_failed
+from gymcore.vector.workers.failures import environment_error
 
 __all__ = ["Client"]
 
@@ -369,5 +369,5 @@ def failed(kinds: list[str], verb: str, text: str, trace: str) -> EnvironmentFai
         kind = getattr(error, name, None) or getattr(builtins, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception):
             message = text if name == kinds[0] else f"{kinds[0]}: {text}"
-            return environment_failed([0], verb, None, trace, kind=kind, text=message)
-    return environment_failed([0], verb, None, trace, name=kinds[0], text=text)
+            return environment_error([0], verb, None, trace, kind=kind, text=message)
+    return environment_error([0], verb, None, trace, name=kinds[0], text=text)

@@ -54,7 +54,7 @@ from gymcore.vector.vector_env import AutoresetMode, EnvIds, Seeds, VectorEnv
 from gymcore.vector.workers import worker as worker_process
 from gymcore.vector.workers.custom import CustomWorkers, Request
 from gymcore.vector.workers.default_loop import _async_worker as _async_worker
-from gymcore.vector.workers.failures import Failure, failures_raised, worker_timeout
+from gymcore.vector.workers.failures import Failure, failures_error, worker_timeout_error
 from gymcore.vector.workers.messages import SLICE_SECONDS
 from gymcore.vector.workers.placement import placements
 from gymcore.vector.workers.pool import Replies, WorkerPool
@@ -310,7 +310,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             )
         if self._dead and not self._restarts:
             dead = sorted({*self._dead, *self._pool.ended()})
-            raise self._pool.death(dead, "an earlier call")
+            raise self._pool.mark_dead(dead, "an earlier call")
 
     def _check_call(self, method: str, *, sending: bool = False) -> None:
         self._check_open()
@@ -351,7 +351,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
 
     def _post_messages(self, call: str, args: dict[int, tuple[object, ...]]) -> None:
         if not self._restarts and (ended := self._pool.ended()):
-            raise self._pool.death(ended, "an earlier call")
+            raise self._pool.mark_dead(ended, "an earlier call")
         self._request = self._pool.post_messages(call, args, _ACCEPT_SECONDS, self._restarts)
         self._awaited = list(args)
 
@@ -438,7 +438,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             self._post_calls("reset", {lane: self._resets[lane] for lane in lanes if lane in lost})
             _, dead_workers = self._collect("reset_wait", timeout)
             if dead_workers:  # the same reset killed a worker again: do not retry
-                raise self._pool.death(dead_workers, "reset_wait")
+                raise self._pool.mark_dead(dead_workers, "reset_wait")
         infos = self._infos(lanes, lanes, self.num_envs, True)
         if len(lanes) == self.num_envs:
             self._pool.drop_lane_messages()  # which came with results that were not received
@@ -616,10 +616,10 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             if dead:
                 if not self._restarts:
                     self._needs_reset = True
-                    raise pool.death(dead, "recv")
+                    raise pool.mark_dead(dead, "recv")
                 self._abandon(dead)
             elif timeout is not None and time.monotonic() >= started + timeout:
-                raise worker_timeout(self._channel.outstanding().tolist(), "recv", timeout)
+                raise worker_timeout_error(self._channel.outstanding().tolist(), "recv", timeout)
 
     def _abandon(self, workers: Sequence[int]) -> None:
         """Restart workers, and count the lanes that they were stepping as done."""
@@ -638,7 +638,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             failures = [self._pool.lane_message(lane, "failure") for lane in failed]
             failures = [failure for failure in failures if failure is not None]
             if failures:
-                raise failures_raised(failures)
+                raise failures_error(failures)
             raise ResetNeeded(
                 f"recv: environments {failed} were not stepped, because an earlier one failed; "
                 f"call reset() of {self}"
@@ -761,10 +761,10 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         if messages:
             self._post_messages(call, messages)
 
-    def _call_results(self, timeout: float | None) -> list[Any]:
+    def _call_results(self, timeout: float | None) -> list[object]:
         replies, dead_workers = self._collect("call_wait", timeout)
         if dead_workers:
-            problem = self._pool.death(dead_workers, "call")
+            problem = self._pool.mark_dead(dead_workers, "call")
             self._restart(dead_workers)
             raise problem
         return [value for index in sorted(replies) for value in replies[index].get("result", ())]
@@ -861,7 +861,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             )
         failures = self._shut_down(0.0 if terminate else timeout)
         if failures:
-            raise failures_raised(failures)
+            raise failures_error(failures)
 
     def _shut_down(self, timeout: float | None) -> list[Failure]:
         self.closed = True
@@ -983,7 +983,7 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
     def _begin_call(self, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         self._workers.post(name, [("_call", (name, args, kwargs))] * self.num_envs)
 
-    def _call_results(self, timeout: float | None) -> list[Any]:
+    def _call_results(self, timeout: float | None) -> list[object]:
         return self._finish(functools.partial(self._workers.wait, "call_wait"), timeout)
 
     def _set_lanes_attr(self, name: str, values: object) -> None:

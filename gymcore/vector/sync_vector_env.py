@@ -24,7 +24,7 @@ from gymcore.vector.protocols import EnvFn
 from gymcore.vector.utils.space_utils import create_empty_array
 from gymcore.vector.vector_env import VectorEnv
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
-from gymcore_ext.python_envs.env_loop import EPISODE, TRANSITION, EnvLoop
+from gymcore_ext.python_envs.env_loop import EPISODE_STATS_LAYOUT, REWARD_AND_END_LAYOUT, EnvLoop
 from gymcore_ext.python_envs.infos import copied
 
 if TYPE_CHECKING:
@@ -147,8 +147,8 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         self._loop = EnvLoop(
             self._envs,
             BatchBuffer(layout, n, reuse=not self.copy),
-            BatchBuffer(TRANSITION, n),
-            BatchBuffer(EPISODE, n) if self.episode_statistics else None,
+            BatchBuffer(REWARD_AND_END_LAYOUT, n),
+            BatchBuffer(EPISODE_STATS_LAYOUT, n) if self.episode_statistics else None,
             mode=AUTORESET_NUMBERS[self.autoreset_mode],
             add_info=self._info_merger(),
             errors=error,
@@ -201,10 +201,10 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
     def _raise_failed_lane(self, problem: Exception) -> None:
         """Raise `EnvironmentFailed` if `problem` was raised by an environment."""
         if self._loop.failed_lane >= 0:
-            from gymcore.vector.workers.failures import environment_failed
+            from gymcore.vector.workers.failures import environment_error
 
             lanes, call = [self._loop.failed_lane], str(self._loop.failed_call)
-            raise environment_failed(lanes, call, problem) from problem
+            raise environment_error(lanes, call, problem) from problem
 
     def _end_lanes(self, mask: Mask) -> None:
         self._loop.mark_ended(np.flatnonzero(mask).tolist())
@@ -325,10 +325,10 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
             if not isinstance(other, Exception):  # an interrupt is not a failure of the environment
                 raise other
         if failures:
-            from gymcore.vector.workers.failures import environment_failed
+            from gymcore.vector.workers.failures import environment_error
 
             first = next(iter(failures.values()))
-            raise environment_failed(list(failures), "close", first) from first
+            raise environment_error(list(failures), "close", first) from first
 
 
 @contextlib.contextmanager
@@ -339,6 +339,6 @@ def _naming_lane(lane: int, call: str) -> Iterator[None]:
     except StateNotSupported:
         raise  # names the environment itself
     except Exception as problem:
-        from gymcore.vector.workers.failures import environment_failed
+        from gymcore.vector.workers.failures import environment_error
 
-        raise environment_failed([lane], call, problem) from problem
+        raise environment_error([lane], call, problem) from problem

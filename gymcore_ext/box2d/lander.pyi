@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from gymcore_ext.box2d.worlds import Worlds
 
-EPISODE: np.dtype[Any]
+EPISODE_DTYPE: np.dtype[Any]
 kernel: object
 continuous_kernel: object
 

@@ -258,7 +258,7 @@ cdef void observe(const worlds_t* self, const world_lane_t* lane, void* observat
 
 cdef lander_episode_t no_episode
 cdef lander_episode_t[:] no_episodes = <lander_episode_t[:1]> &no_episode
-EPISODE = np.asarray(no_episodes).dtype
+EPISODE_DTYPE = np.asarray(no_episodes).dtype
 
 cdef family_t family
 family.begin, family.is_valid, family.build, family.report = begin, is_valid, build, report_contact
@@ -266,7 +266,7 @@ family.step, family.observe = step, observe
 family.choices, family.choice_count, family.action_size, family.first_action = CHOICES[0], 4, 2, CHOICES[0]
 family.definition_count = DEFINITIONS
 family.lane_bytes, family.episode_bytes, family.world_bytes = sizeof(lander_t), sizeof(lander_episode_t), 8192
-family.drawn_bytes = EPISODE.fields["steps"][1]
+family.drawn_bytes = EPISODE_DTYPE.fields["steps"][1]
 
 kernel = CustomKernel(
     "lander", parts=((np.float32, (OBSERVED,)),), action=(np.int64, ()), ranges=((0, 4),), parameters=PARAMETERS,
@@ -280,7 +280,7 @@ cdef class Landers(Worlds):
     """Worlds of landers, for a batch of one of the kernels."""
 
     def __cinit__(self, **options):
-        self.set_up_worlds(&family, EPISODE)
+        self.set_up_worlds(&family, EPISODE_DTYPE)
 
     @property
     def smoke(self):

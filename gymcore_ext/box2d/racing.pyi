@@ -7,7 +7,7 @@ from gymcore_ext.box2d.worlds import Worlds
 
 LAP_FINISHED: int
 LEFT_THE_FIELD: int
-EPISODE: np.dtype[Any]
+EPISODE_DTYPE: np.dtype[Any]
 kernel: object
 discrete_kernel: object
 

@@ -399,7 +399,7 @@ cdef void write_infos(const world_lane_t* lane, void* const* infos) noexcept nog
 
 cdef car_episode_t no_episode
 cdef car_episode_t[:] no_episodes = <car_episode_t[:1]> &no_episode
-EPISODE = np.asarray(no_episodes).dtype
+EPISODE_DTYPE = np.asarray(no_episodes).dtype
 
 cdef family_t family
 family.begin, family.is_valid, family.build, family.report = begin, is_valid, build, report_contact
@@ -407,7 +407,7 @@ family.step, family.observe, family.write_infos = step, observe, write_infos
 family.choices, family.choice_count, family.action_size = CHOICES[0], 5, 3
 family.definition_count = DEFINITIONS
 family.lane_bytes, family.episode_bytes, family.world_bytes = sizeof(car_t), sizeof(car_episode_t), 65536
-family.drawn_bytes = EPISODE.fields["reward"][1]
+family.drawn_bytes = EPISODE_DTYPE.fields["reward"][1]
 
 
 def _declare_kernel(action, ranges=()):
@@ -438,7 +438,7 @@ cdef class Cars(Worlds):
         if (shades.ndim != 3 or not 1 < len(shades) == len(widths) or widths.min() < 0
                 or widths.max() > shades.shape[2]):
             raise ValueError(f"shades: expected uint8 [scores, height, width], got {shades.dtype} {np.shape(shades)}")
-        self.set_up_worlds(&family, EPISODE)
+        self.set_up_worlds(&family, EPISODE_DTYPE)
         self.arrays = shades, widths
         self.texts.shades = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> shades)
         self.texts.widths = <const int32_t*> cnp.PyArray_DATA(<cnp.ndarray> widths)

@@ -4,7 +4,7 @@ import numpy as np
 
 from gymcore_ext.box2d.worlds import Worlds
 
-EPISODE: np.dtype[Any]
+EPISODE_DTYPE: np.dtype[Any]
 kernel: object
 
 class Walkers(Worlds):

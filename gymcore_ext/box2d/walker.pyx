@@ -356,7 +356,7 @@ cdef int step(
 
 cdef walker_episode_t no_episode
 cdef walker_episode_t[:] no_episodes = <walker_episode_t[:1]> &no_episode
-EPISODE = np.asarray(no_episodes).dtype
+EPISODE_DTYPE = np.asarray(no_episodes).dtype
 
 cdef double[4] NO_ACTION = [0.0, 0.0, 0.0, 0.0]
 cdef family_t family
@@ -365,7 +365,7 @@ family.step, family.observe = step, observe
 family.action_size, family.first_action = 4, NO_ACTION
 family.definition_count = DEFINITIONS
 family.lane_bytes, family.episode_bytes, family.world_bytes = sizeof(walker_t), sizeof(walker_episode_t), 65536
-family.drawn_bytes = EPISODE.fields["steps"][1]
+family.drawn_bytes = EPISODE_DTYPE.fields["steps"][1]
 
 kernel = CustomKernel(
     "walker", parts=((np.float32, (OBSERVED,)),), action=(np.float64, (4,)),
@@ -376,4 +376,4 @@ cdef class Walkers(Worlds):
     """Worlds of walkers, for a batch of the kernel."""
 
     def __cinit__(self, **options):
-        self.set_up_worlds(&family, EPISODE)
+        self.set_up_worlds(&family, EPISODE_DTYPE)

@@ -10,7 +10,7 @@ import numpy as np
 cnp.import_array()
 
 
-def draw_from(bit_generator, words):
+def bind_bit_generator(bit_generator, words):
     """Make a bit generator of NumPy draw from a row of `Batch.view_random`, uint64 [5].
 
     The bit generator must keep a reference to `words`.

@@ -134,7 +134,7 @@ cdef inline bint run_phase(
         self.programs[phase].operations, self.programs[phase].length, lane.bases, sine_cosine, rng, float32)
 
 
-cdef void take_exception(simulations_t* self) noexcept with gil:
+cdef void store_exception(simulations_t* self) noexcept with gil:
     """Store the exception of this thread, if it has one, unless an earlier one is stored."""
     try:
         raise_pending()
@@ -153,7 +153,7 @@ cdef int call(
         return call_registered(self, lane, function, count, then)
     outcome = mujoco_call(function, count, then, lane.model, lane.data, &lane.fault, &self.stopped)
     if outcome == FAILED:
-        take_exception(self)
+        store_exception(self)
     return outcome
 
 

@@ -7,14 +7,14 @@ import numpy.typing as npt
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 from gymcore_ext.python_envs.infos import InfoSlots
 
-TRANSITION: tuple[Any, ...]
-EPISODE: tuple[Any, ...]
+REWARD_AND_END_LAYOUT: tuple[Any, ...]
+EPISODE_STATS_LAYOUT: tuple[Any, ...]
 
 class Outputs:
     def __init__(
         self,
         observations: BatchBuffer | None,
-        transitions: BatchBuffer,
+        rewards_and_ends: BatchBuffer,
         episodes: BatchBuffer | None,
     ) -> None: ...
 
@@ -23,7 +23,7 @@ class EnvLoop:
         self,
         envs: list[Any],
         observations: BatchBuffer | None,
-        transitions: BatchBuffer,
+        rewards_and_ends: BatchBuffer,
         episodes: BatchBuffer | None = None,
         *,
         mode: int,

@@ -30,33 +30,34 @@ cdef object ndarray = np.ndarray
 
 # Layouts of the results of a lane besides observations and infos: reward, terminated and truncated for each step;
 # return, length and seconds for each episode that has ended.
-TRANSITION = ("tuple", (("array", np.float64, ()), ("array", np.bool_, ()), ("array", np.bool_, ())))
-EPISODE = ("dict", ("r", "l", "t"), (("array", np.float64, ()), ("array", np.int64, ()), ("array", np.float64, ())))
+REWARD_AND_END_LAYOUT = ("tuple", (("array", np.float64, ()), ("array", np.bool_, ()), ("array", np.bool_, ())))
+EPISODE_STATS_LAYOUT = (
+    "dict", ("r", "l", "t"), (("array", np.float64, ()), ("array", np.int64, ()), ("array", np.float64, ())))
 
 
 cdef class Outputs:
     """The buffers for the results of one call: batches of the lanes of that call, or shared memory of all lanes."""
 
-    cdef BatchBuffer observations, transitions, episodes
+    cdef BatchBuffer observations, rewards_and_ends, episodes
     cdef double* rewards
     cdef uint8_t* terminated
     cdef uint8_t* truncated
     cdef reports_t reports               # into `episodes`, or NULL
     cdef object vectors                  # rewards [n, k] of environments whose rewards are vectors, or None
 
-    def __cinit__(self, BatchBuffer observations, BatchBuffer transitions, BatchBuffer episodes):
+    def __cinit__(self, BatchBuffer observations, BatchBuffer rewards_and_ends, BatchBuffer episodes):
         self.observations = observations
-        self.transitions = transitions
+        self.rewards_and_ends = rewards_and_ends
         self.episodes = episodes
 
     cdef int begin(self) except -1:
         """Begin new batches; their content is undefined."""
         if self.observations is not None:
             self.observations.begin()
-        self.transitions.begin()
-        self.rewards = <double*> self.transitions.part_data(0)
-        self.terminated = <uint8_t*> self.transitions.part_data(1)
-        self.truncated = <uint8_t*> self.transitions.part_data(2)
+        self.rewards_and_ends.begin()
+        self.rewards = <double*> self.rewards_and_ends.part_data(0)
+        self.terminated = <uint8_t*> self.rewards_and_ends.part_data(1)
+        self.truncated = <uint8_t*> self.rewards_and_ends.part_data(2)
         self.vectors = None
         if self.episodes is not None:
             self.episodes.begin()
@@ -67,7 +68,7 @@ cdef class Outputs:
 
     cdef tuple take(self, object infos, bint has_ended, object errors):
         """Return the five results of a step, which then belong to the caller."""
-        cdef list parts = self.transitions.parts
+        cdef list parts = self.rewards_and_ends.parts
         rewards = (<BatchBuffer> parts[0]).batch() if self.vectors is None else self.vectors
         terminated = (<BatchBuffer> parts[1]).batch()
         truncated = (<BatchBuffer> parts[2]).batch()
@@ -115,9 +116,9 @@ cdef class EnvLoop:
     Args:
         envs: the environments. The list is not copied, so that the caller may replace environments between calls.
         observations: buffer for observations. With `slots` it may be None: observations then go into the slots.
-        transitions: buffer of the layout `TRANSITION`.
-        episodes: None, or a buffer of the layout `EPISODE`, with zeros for lanes whose last step ended no episode.
-            Without slots, the infos of steps that end an episode contain it.
+        rewards_and_ends: buffer of the layout `REWARD_AND_END_LAYOUT`.
+        episodes: None, or a buffer of the layout `EPISODE_STATS_LAYOUT`, with zeros for lanes whose last step ended no
+            episode. Without slots, the infos of steps that end an episode contain it.
         mode: 0 next-step autoreset, 1 same-step, 2 none.
         add_info: `add_info(infos, info, lane)` merges the info of a lane into the infos and returns them; None to merge
             as `merge_info` does.
@@ -162,7 +163,7 @@ cdef class EnvLoop:
     cdef Py_ssize_t reward_size          # elements of every reward: 0 for numbers, -1 before the first step
 
     def __cinit__(
-        self, list envs, BatchBuffer observations, BatchBuffer transitions, BatchBuffer episodes=None, *,
+        self, list envs, BatchBuffer observations, BatchBuffer rewards_and_ends, BatchBuffer episodes=None, *,
         int mode, add_info=None, errors, InfoSlots slots=None, Py_ssize_t first=0, BatchBuffer final_observations=None,
     ):
         cdef Py_ssize_t count = len(envs)
@@ -183,14 +184,15 @@ cdef class EnvLoop:
         self.slots = slots
         self.add_info = add_info
         self.final_observations = final_observations
-        if transitions is None or (slots is None and observations is None):
-            raise errors.InvalidArgument("expected buffers of transitions and, without slots, of observations")
+        if rewards_and_ends is None or (slots is None and observations is None):
+            raise errors.InvalidArgument("expected buffers for rewards_and_ends and, without slots, observations")
         if slots is None:
             self.last = [None] * count
-        self.outputs = Outputs(observations, transitions, episodes)
+        self.outputs = Outputs(observations, rewards_and_ends, episodes)
         for name, buffer, layout in (
             ("observations", observations, None), ("final_observations", final_observations, None),
-            ("transitions", transitions, TRANSITION), ("episodes", episodes, EPISODE),
+            ("rewards_and_ends", rewards_and_ends, REWARD_AND_END_LAYOUT),
+            ("episodes", episodes, EPISODE_STATS_LAYOUT),
         ):
             if buffer is not None and (buffer.n != self.num_envs or buffer.layout != (layout or buffer.layout)):
                 raise errors.InvalidArgument(
@@ -273,8 +275,8 @@ cdef class EnvLoop:
         if n not in self.subsets:
             clear_if_full(self.subsets)
             self.subsets[n] = Outputs(
-                BatchBuffer(whole.layout, n, reuse=whole.reuse), BatchBuffer(TRANSITION, n),
-                None if self.outputs.episodes is None else BatchBuffer(EPISODE, n))
+                BatchBuffer(whole.layout, n, reuse=whole.reuse), BatchBuffer(REWARD_AND_END_LAYOUT, n),
+                None if self.outputs.episodes is None else BatchBuffer(EPISODE_STATS_LAYOUT, n))
         return self.subsets[n]
 
     cdef int read_clock(self) except -1:
@@ -465,7 +467,7 @@ cdef class EnvLoop:
             self.last[lane] = observation
             if self.vector is not None:
                 if out.vectors is None:
-                    out.vectors = np.zeros((out.transitions.n, self.reward_size))
+                    out.vectors = np.zeros((out.rewards_and_ends.n, self.reward_size))
                 out.vectors[row] = self.vector
             if final_info is not None:
                 self.merge(out, row, lane, {"final_obs": final_observation, "final_info": final_info})
@@ -503,7 +505,7 @@ cdef class EnvLoop:
             return 0
         self.lane = -1  # from here on, an exception does not come from the environment
         if self.add_info is None:
-            merge_info(self.infos, info, row, out.transitions.n)
+            merge_info(self.infos, info, row, out.rewards_and_ends.n)
         else:
             self.infos = self.add_info(self.infos, info, lane)
         return 0

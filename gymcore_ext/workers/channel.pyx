@@ -173,7 +173,7 @@ cdef class Channel:
         return len(chosen)
 
     @property
-    def next_request(self):
+    def next_request_number(self):
         """Number that the next `post` will return, for a caller that needs it before."""
         return self.request + 1 if self.request != 0xFFFFFFFF else 1
 
@@ -191,7 +191,7 @@ cdef class Channel:
         if not 0 <= opcode <= 0x7FFFFFFF:
             raise ValueError(f"opcode: expected 0 to 2147483647, got {opcode}")
         count = self._select(workers)
-        self.request = self.next_request
+        self.request = self.next_request_number
         channel_post(&self.channel, self.request, <uint32_t> opcode, self.selected, count)
         return self.request
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import gymcore.error as errors
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
-from gymcore_ext.python_envs.env_loop import EPISODE, TRANSITION, EnvLoop
+from gymcore_ext.python_envs.env_loop import EPISODE_STATS_LAYOUT, REWARD_AND_END_LAYOUT, EnvLoop
 from gymcore_ext.python_envs.infos import InfoSlots
 
 LAYOUT = ("array", np.float32, (2,))
@@ -70,9 +70,12 @@ def make_loop(lengths=(3, 3, 3), mode=NEXT_STEP, **kwargs):
     """Return a loop that returns batches, and its environments."""
     envs = [Counter(lane, length) for lane, length in enumerate(lengths)]
     n = len(envs)
-    rows, transitions = BatchBuffer(kwargs.pop("layout", LAYOUT), n), BatchBuffer(TRANSITION, n)
-    episodes = BatchBuffer(EPISODE, n) if kwargs.pop("statistics", False) else None
-    return EnvLoop(envs, rows, transitions, episodes, mode=mode, errors=errors, **kwargs), envs
+    rows, rewards_and_ends = (
+        BatchBuffer(kwargs.pop("layout", LAYOUT), n),
+        BatchBuffer(REWARD_AND_END_LAYOUT, n),
+    )
+    episodes = BatchBuffer(EPISODE_STATS_LAYOUT, n) if kwargs.pop("statistics", False) else None
+    return EnvLoop(envs, rows, rewards_and_ends, episodes, mode=mode, errors=errors, **kwargs), envs
 
 
 class Bound:
@@ -83,8 +86,11 @@ class Bound:
         self.envs = [Counter(first + k, length) for k, length in enumerate(lengths)]
         self.slots = Slots(num_envs)
         self.rows, self.finals = (None if pickled else over(layout, num_envs) for _ in range(2))
-        transitions, episodes = over(TRANSITION, num_envs), over(EPISODE, num_envs)
-        columns = *transitions.batch(), *episodes.batch().values()
+        rewards_and_ends, episodes = (
+            over(REWARD_AND_END_LAYOUT, num_envs),
+            over(EPISODE_STATS_LAYOUT, num_envs),
+        )
+        columns = *rewards_and_ends.batch(), *episodes.batch().values()
         for column in columns:
             column[:] = -1
         self.rewards, self.terminated, self.truncated, *self.statistics = (
@@ -93,7 +99,7 @@ class Bound:
         self.loop = EnvLoop(
             self.envs,
             self.rows,
-            transitions,
+            rewards_and_ends,
             episodes,
             mode=mode,
             errors=errors,

@@ -72,7 +72,7 @@ def test_a_request_goes_to_every_worker_and_back():
 def test_numbers_are_never_0_and_told_before():
     channel = channel_of(1)
     for expected in range(1, 4):
-        assert channel.next_request == expected
+        assert channel.next_request_number == expected
         assert channel.post(1) == expected
 
 
@@ -365,7 +365,7 @@ def test_calls_refuse():
         channel.post(1, [0, 2])
     with pytest.raises(ValueError, match=r"workers: expected at least one, got none"):
         channel.post(1, [])
-    assert channel.next_request == 1, "a call that was refused changed something"
+    assert channel.next_request_number == 1, "a call that was refused changed something"
     for call in (channel.status, channel.withdraw):
         with pytest.raises(ValueError, match=r"worker: expected 0 to 1, got -1"):
             call(-1)

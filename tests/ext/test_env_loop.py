@@ -9,7 +9,7 @@ import pytest
 
 import gymcore.error as errors
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
-from gymcore_ext.python_envs.env_loop import TRANSITION, EnvLoop
+from gymcore_ext.python_envs.env_loop import REWARD_AND_END_LAYOUT, EnvLoop
 from tests.ext.loop_envs import DISABLED, LAYOUT, NEXT_STEP, SAME_STEP, Counter, make_loop
 from tests.testing_env import assert_same
 
@@ -384,7 +384,7 @@ def test_loops_are_freed():
 
 
 def buffers(n):
-    return BatchBuffer(LAYOUT, n), BatchBuffer(TRANSITION, n)
+    return BatchBuffer(LAYOUT, n), BatchBuffer(REWARD_AND_END_LAYOUT, n)
 
 
 @pytest.mark.parametrize(

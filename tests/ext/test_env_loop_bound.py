@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gymcore.error as errors
-from gymcore_ext.python_envs.env_loop import EPISODE, TRANSITION, EnvLoop
+from gymcore_ext.python_envs.env_loop import EPISODE_STATS_LAYOUT, REWARD_AND_END_LAYOUT, EnvLoop
 from tests.ext.loop_envs import (
     DISABLED,
     LAYOUT,
@@ -128,7 +128,7 @@ def test_without_rows_observations_go_into_the_slots():
     loop = EnvLoop(
         [Talker(0, 1), Talker(1)],
         None,
-        over(TRANSITION, 2),
+        over(REWARD_AND_END_LAYOUT, 2),
         mode=SAME_STEP,
         errors=errors,
         slots=slots,
@@ -162,21 +162,25 @@ def test_infos_in_shared_memory():
     [
         ("observations", over(LAYOUT, 3)),
         ("final_observations", over(LAYOUT, 1)),
-        ("transitions", over(TRANSITION, 3)),
-        ("transitions", over(EPISODE, 2)),
-        ("episodes", over(TRANSITION, 2)),
+        ("rewards_and_ends", over(REWARD_AND_END_LAYOUT, 3)),
+        ("rewards_and_ends", over(EPISODE_STATS_LAYOUT, 2)),
+        ("episodes", over(REWARD_AND_END_LAYOUT, 2)),
     ],
 )
 def test_buffers_that_do_not_do(name, buffer):
-    buffers = {"observations": over(LAYOUT, 2), "transitions": over(TRANSITION, 2), name: buffer}
+    buffers = {
+        "observations": over(LAYOUT, 2),
+        "rewards_and_ends": over(REWARD_AND_END_LAYOUT, 2),
+        name: buffer,
+    }
     with pytest.raises(errors.InvalidArgument, match=f"{name}: expected 2 rows of layout"):
         EnvLoop([Counter(0), Counter(1)], mode=0, errors=errors, slots=Slots(2), **buffers)
 
 
 def test_buffers_that_are_missing():
-    with pytest.raises(errors.InvalidArgument, match="without slots, of observations"):
-        EnvLoop([Counter(0)], None, over(TRANSITION, 1), mode=0, errors=errors)
-    with pytest.raises(errors.InvalidArgument, match="buffers of transitions"):
+    with pytest.raises(errors.InvalidArgument, match="without slots, observations"):
+        EnvLoop([Counter(0)], None, over(REWARD_AND_END_LAYOUT, 1), mode=0, errors=errors)
+    with pytest.raises(errors.InvalidArgument, match="buffers for rewards_and_ends"):
         EnvLoop([Counter(0)], over(LAYOUT, 1), None, mode=0, errors=errors, slots=Slots(1))
 
 

@@ -54,8 +54,8 @@ from gymcore.vector.workers.failures import (
     Failure,
     describe_failure,
     describe_lanes,
-    environment_failed,
-    failures_raised,
+    environment_error,
+    failures_error,
 )
 from gymcore.vector.workers.messages import (
     FULL_PIPE_SECONDS,
@@ -261,7 +261,7 @@ class CustomWorkers:
                 else:
                     numbers[index] = array.item()  # an array of one element counts as a number
             except (TypeError, ValueError) as problem:
-                raise environment_failed([index], "step (its reward)", problem) from problem
+                raise environment_error([index], "step (its reward)", problem) from problem
         flags = [np.array([bool(flag) for flag in column]) for column in (terminated, truncated)]
         if vectors:
             numbers = stacked_rewards(numbers, vectors, range(len(numbers)))
@@ -281,7 +281,7 @@ class CustomWorkers:
         while unanswered := self._unanswered():
             remaining = deadline - time.monotonic()
             if not remaining > 0:  # NaN must not wait forever
-                raise pool.timed_out(unanswered, method, timeout or 0)
+                raise pool.mark_slow(unanswered, method, timeout or 0)
             full = any(worker.stream.unsent for worker in unanswered)
             pause = FULL_PIPE_SECONDS if full else SLICE_SECONDS
             wait([worker.stream.fileno() for worker in unanswered], min(pause, remaining))
@@ -319,8 +319,8 @@ class CustomWorkers:
             worker.slow = True
             worker.log = []
         if failures:
-            return failures_raised(failures)
-        return pool.died(workers, self._call)
+            return failures_error(failures)
+        return pool.workers_died_error(workers, self._call)
 
     def _wrong_answer(self, worker: _Worker, expected: str, answer: object) -> EnvironmentFailed:
         where = f"the worker of environment {worker.index} answered {self._call}"
@@ -335,9 +335,9 @@ class CustomWorkers:
             while not worker.poll()[1] and time.monotonic() < deadline:
                 wait([worker.stream.fileno()], FULL_PIPE_SECONDS)
         if failures := self._reported_failures(workers):
-            return failures_raised(failures)
+            return failures_error(failures)
         lanes, text = pool.lanes_of(workers), "the worker did not report which"
-        return environment_failed(lanes, self._call, None, name="an exception", text=text)
+        return environment_error(lanes, self._call, None, name="an exception", text=text)
 
     def _reported_failures(self, workers: Iterable[_Worker]) -> list[Failure]:
         failures = [failure for worker in workers for failure in worker.poll()[1]]

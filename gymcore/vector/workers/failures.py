@@ -16,10 +16,10 @@ __all__ = [
     "Failure",
     "describe_failure",
     "describe_lanes",
-    "environment_failed",
-    "failures_raised",
-    "worker_died",
-    "worker_timeout",
+    "environment_error",
+    "failures_error",
+    "worker_died_error",
+    "worker_timeout_error",
 ]
 
 _MAX_SHOWN = 8
@@ -60,12 +60,12 @@ def describe_failure(lane: int, call: str, exception: BaseException) -> Failure:
     )
 
 
-def failures_raised(failures: Sequence[Failure]) -> EnvironmentFailed:
+def failures_error(failures: Sequence[Failure]) -> EnvironmentFailed:
     """Return the exception for failures that worker processes reported."""
     first = failures[0]
     kind = _unpickled(first.pickled_class)
     original = _unpickled(first.pickled)
-    failed = environment_failed(
+    failed = environment_error(
         [failure.lane for failure in failures],
         first.call,
         original if isinstance(original, BaseException) else None,
@@ -79,7 +79,7 @@ def failures_raised(failures: Sequence[Failure]) -> EnvironmentFailed:
     return failed
 
 
-def environment_failed(
+def environment_error(
     lanes: Sequence[int],
     call: str,
     exception: BaseException | None,
@@ -96,7 +96,7 @@ def environment_failed(
     could not be sent. `traceback_text` is None for exceptions of this process, which are chained.
 
     Examples:
-        >>> error = environment_failed([3], "step", ValueError("no fuel"))
+        >>> error = environment_error([3], "step", ValueError("no fuel"))
         >>> str(error), isinstance(error, ValueError), error.lanes
         ('environment 3 raised ValueError in step: no fuel', True, [3])
     """
@@ -113,7 +113,7 @@ def environment_failed(
         return EnvironmentFailed(message, lanes, traceback_text or "")
 
 
-def worker_died(
+def worker_died_error(
     lanes: Sequence[int], call: str, exit_code: int | None, worker: int, traceback_text: str = ""
 ) -> WorkerDied:
     """Return the exception for a worker process that ended."""
@@ -129,7 +129,7 @@ class WorkerTimeout(error.WorkerTimeout, multiprocessing.TimeoutError):
     """A `WorkerTimeout` that is also a `multiprocessing.TimeoutError`, which is loaded here."""
 
 
-def worker_timeout(lanes: Sequence[int], call: str, seconds: float) -> WorkerTimeout:
+def worker_timeout_error(lanes: Sequence[int], call: str, seconds: float) -> WorkerTimeout:
     """Return the exception for results that did not arrive in time."""
     return WorkerTimeout(
         f"The call to `{call}` has timed out after {seconds} second(s). No result from "

@@ -17,7 +17,12 @@ from gymcore.base import process_wide
 from gymcore.base.cpus import usable_cpus
 from gymcore.vector.utils.misc import clear_mpi_env_vars
 from gymcore.vector.workers import worker
-from gymcore.vector.workers.failures import Failure, failures_raised, worker_died, worker_timeout
+from gymcore.vector.workers.failures import (
+    Failure,
+    failures_error,
+    worker_died_error,
+    worker_timeout_error,
+)
 from gymcore.vector.workers.messages import FULL_PIPE_SECONDS, SLICE_SECONDS, MessageStream, Pickled
 from gymcore.vector.workers.placement import Place
 from gymcore.vector.workers.shared_memory import Bounds, CrashLog, Memory, Plan, SharedBlock
@@ -28,7 +33,7 @@ if TYPE_CHECKING:
 
     from gymcore.vector.protocols import EnvFn
 
-__all__ = ["Replies", "WorkerPool", "WorkerProcess", "died"]
+__all__ = ["Replies", "WorkerPool", "WorkerProcess", "workers_died_error"]
 
 # Number of polls before a process sleeps: of the parent for a reply, of a worker for a request.
 # They take 20 to 50 us, as long as waking a sleeping process. Used only if every process has a CPU
@@ -140,7 +145,7 @@ class WorkerProcess:
             self._crash_log.close()
             # Since Python 3.14, the fork server itself imports the program, which may end it.
             if isinstance(problem, (ConnectionError, EOFError)):
-                raise worker_died(lanes, "starting", None, index, _MAIN_GUARD) from problem
+                raise worker_died_error(lanes, "starting", None, index, _MAIN_GUARD) from problem
             raise
         finally:
             child_end.close()
@@ -190,9 +195,9 @@ class WorkerProcess:
         try:
             self.stream.send(message, deadline, self.alive)
         except ConnectionError:
-            raise died([self], call) from None
+            raise workers_died_error([self], call) from None
         except TimeoutError:
-            raise timed_out([self], call) from None
+            raise mark_slow([self], call) from None
 
     def next_message(self) -> tuple[int, worker.WorkerMessage] | None:
         """Return a message that has arrived, without waiting; None if there is none."""
@@ -246,20 +251,24 @@ def _check_descriptors() -> None:
             os.close(fd)
 
 
-def died(workers: Sequence[WorkerProcess], call: str, hint: str = "") -> error.WorkerDied:
+def workers_died_error(
+    workers: Sequence[WorkerProcess], call: str, hint: str = ""
+) -> error.WorkerDied:
     """Return the exception for workers that have ended."""
     texts = [text for text in (*(handle.crash_text() for handle in workers), hint) if text]
     first = workers[0]
-    return worker_died(lanes_of(workers), call, first.exit_code(), first.index, "\n".join(texts))
+    return worker_died_error(
+        lanes_of(workers), call, first.exit_code(), first.index, "\n".join(texts)
+    )
 
 
-def timed_out(
+def mark_slow(
     workers: Sequence[WorkerProcess], call: str, seconds: float = 0.0
 ) -> error.WorkerTimeout:
     """Mark workers as slow, and return the exception for a missed deadline."""
     for handle in workers:
         handle.slow = True
-    return worker_timeout(lanes_of(workers), call, seconds)
+    return worker_timeout_error(lanes_of(workers), call, seconds)
 
 
 def lanes_of(workers: Iterable[WorkerProcess]) -> list[int]:
@@ -380,15 +389,15 @@ class WorkerPool:
                 was_alive = handle.alive()
                 received = handle.next_message()
                 if received is not None and "failures" in received[1]:
-                    raise failures_raised(received[1]["failures"])
+                    raise failures_error(received[1]["failures"])
                 if received is not None and "spec" in received[1]:
                     specs[handle.index] = received[1]["spec"]
                     waiting.remove(handle)
                 elif not was_alive:
                     forked = self._context.get_start_method() == "fork"
-                    raise self.death([handle.index], "starting", "" if forked else _MAIN_GUARD)
+                    raise self.mark_dead([handle.index], "starting", "" if forked else _MAIN_GUARD)
             if waiting and time.monotonic() >= deadline:
-                raise timed_out(waiting, "__init__", timeout or 0)
+                raise mark_slow(waiting, "__init__", timeout or 0)
             if waiting:
                 full = any(handle.stream.unsent for handle in waiting)
                 pause = FULL_PIPE_SECONDS if full else SLICE_SECONDS
@@ -435,7 +444,7 @@ class WorkerPool:
         """
         assert self.memory is not None
         deadline = time.monotonic() + timeout
-        request = self.memory.channel.next_request
+        request = self.memory.channel.next_request_number
         # Pickle everything first, so that nothing is sent if one message cannot be pickled.
         messages = {
             index: Pickled.of((request, call, arguments)) for index, arguments in args.items()
@@ -488,12 +497,12 @@ class WorkerPool:
             waiting = channel.unanswered(request)
             lost = [k for k in ended if k in waiting]
             if lost and not allow_deaths:
-                raise self.death(lost, call)
+                raise self.mark_dead(lost, call)
             if len(lost) == len(waiting):
                 break
             self.pump()
             if remaining <= 0:
-                raise timed_out([self._workers[k] for k in waiting], call, timeout or 0)
+                raise mark_slow([self._workers[k] for k in waiting], call, timeout or 0)
 
         replies: Replies = {}
         failures: list[Failure] = []
@@ -509,11 +518,11 @@ class WorkerPool:
                     for lane, blob in message.get("overflow", {}).items():
                         self._lane_messages.setdefault(lane, {})["overflow"] = blob
         if lost:
-            problem = self.death(lost, call)
+            problem = self.mark_dead(lost, call)
             if not allow_deaths:
                 raise problem
         if failures:
-            raise failures_raised(failures)
+            raise failures_error(failures)
         return replies, lost
 
     def _reply(
@@ -526,7 +535,7 @@ class WorkerPool:
             except ConnectionError:
                 return None
             except TimeoutError:
-                raise timed_out([handle], call) from None
+                raise mark_slow([handle], call) from None
             if number == request:
                 reply: worker.WorkerMessage = message
                 return reply
@@ -549,7 +558,7 @@ class WorkerPool:
             try:
                 number, message = handle.stream.receive(_FOREVER, handle.alive)
             except ConnectionError:
-                raise self.death([handle.index], "recv") from None
+                raise self.mark_dead([handle.index], "recv") from None
             self._store_lane_message(number, message)
         return self._lane_messages[lane].pop(key)
 
@@ -576,14 +585,14 @@ class WorkerPool:
         """Return the workers whose process has ended."""
         return [handle.index for handle in self._workers if not handle.alive()]
 
-    def death(self, indices: Sequence[int], call: str, hint: str = "") -> error.WorkerDied:
+    def mark_dead(self, indices: Sequence[int], call: str, hint: str = "") -> error.WorkerDied:
         """Record that workers have died, and return the exception for it."""
         self.dead += [index for index in indices if index not in self.dead]
         workers = [self._workers[index] for index in indices]
         for handle in workers:
             while not handle.crash and handle.next_message() is not None:
                 pass
-        return died(workers, call, hint)
+        return workers_died_error(workers, call, hint)
 
     def close(self, timeout: float | None = None) -> list[Failure]:
         """Close the environments and end every process. Never raises, never hangs.

@@ -27,10 +27,10 @@ from gymcore.spaces import Space
 from gymcore.spaces.layouts import Layout
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.utils.shared_memory import create_shared_memory
-from gymcore.vector.workers.failures import environment_failed
+from gymcore.vector.workers.failures import environment_error
 from gymcore_ext.layouts import leaves
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
-from gymcore_ext.python_envs.env_loop import EPISODE, TRANSITION
+from gymcore_ext.python_envs.env_loop import EPISODE_STATS_LAYOUT, REWARD_AND_END_LAYOUT
 from gymcore_ext.python_envs.infos import InfoSlots
 from gymcore_ext.workers.channel import Channel
 
@@ -186,11 +186,11 @@ class Plan:
         sizes = {
             "channel": Channel.nbytes(len(self.bounds), n),
             "slots": InfoSlots.nbytes(n, _SLOT_BYTES),
-            "transitions": BatchBuffer.nbytes(TRANSITION, n),
+            "rewards_and_ends": BatchBuffer.nbytes(REWARD_AND_END_LAYOUT, n),
             "failed": n,
         }
         if self.statistics:
-            sizes["episodes"] = BatchBuffer.nbytes(EPISODE, n)
+            sizes["episodes"] = BatchBuffer.nbytes(EPISODE_STATS_LAYOUT, n)
         if self.keeps_floats:
             sizes["single_precision"] = n
         if self.stored_actions is not None:
@@ -225,12 +225,12 @@ class Memory:
     Attributes:
         channel: Requests and replies.
         slots: Infos of each lane.
-        transitions: BatchBuffer of `TRANSITION`, which contains the next three.
+        rewards_and_ends: BatchBuffer of `REWARD_AND_END_LAYOUT`, which contains the next three.
         rewards: float64 `[num_envs]`.
         terminated: bool `[num_envs]`.
         truncated: bool `[num_envs]`.
         failed: bool `[num_envs]`, whether the lane's last step for `send` raised.
-        episodes: BatchBuffer of `EPISODE`, or None without episode statistics.
+        episodes: BatchBuffer of `EPISODE_STATS_LAYOUT`, or None without episode statistics.
         observations: BatchBuffer, or None if observations are pickled.
         final_observations: BatchBuffer in same-step mode if an observation is one array with axes,
             otherwise None.
@@ -253,10 +253,12 @@ class Memory:
                 return None
             return BatchBuffer(layout, n, memory=buffer, offset=offsets[name])
 
-        self.transitions = BatchBuffer(TRANSITION, n, memory=buffer, offset=offsets["transitions"])
-        self.rewards, self.terminated, self.truncated = self.transitions.batch()
+        self.rewards_and_ends = BatchBuffer(
+            REWARD_AND_END_LAYOUT, n, memory=buffer, offset=offsets["rewards_and_ends"]
+        )
+        self.rewards, self.terminated, self.truncated = self.rewards_and_ends.batch()
         self.failed = flags("failed")
-        self.episodes = rows("episodes", EPISODE)
+        self.episodes = rows("episodes", EPISODE_STATS_LAYOUT)
         self.observations = rows("observations", plan.observations)
         self.final_observations = rows("final_observations", plan.observations)
         self.single_precision = flags("single_precision") if plan.keeps_floats else None
@@ -316,7 +318,7 @@ def stacked_rewards(
             problem = ValueError(
                 f"reward: expected a vector of {size} as from other environments, got {got}"
             )
-            raise environment_failed([lane], "step", problem)
+            raise environment_error([lane], "step", problem)
         if vector is not None:
             rewards[row] = vector
     return rewards
@@ -391,7 +393,7 @@ class Results:
                 self._write(rows, lane, lane)
         return rows.batch()
 
-    def some_observations(self, lanes: list[int]) -> Any:
+    def some_observations(self, lanes: list[int]) -> object:
         """Return the last observations of some lanes, in this order."""
         rows = self._parts.get(len(lanes))
         if rows is None:
@@ -414,7 +416,7 @@ class Results:
         try:
             rows.write(row, self._objects[lane])
         except Exception as problem:
-            raise environment_failed([lane], "its observation", problem) from problem
+            raise environment_error([lane], "its observation", problem) from problem
 
     def infos(
         self,

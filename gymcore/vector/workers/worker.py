@@ -277,7 +277,7 @@ class Worker:
         self._loop = EnvLoop(
             envs,
             memory.observations,
-            memory.transitions,
+            memory.rewards_and_ends,
             memory.episodes,
             mode=plan.mode,
             errors=gymcore.error,

@@ -12,10 +12,10 @@ from gymcore import error
 from gymcore.vector.workers.failures import (
     describe_failure,
     describe_lanes,
-    environment_failed,
-    failures_raised,
-    worker_died,
-    worker_timeout,
+    environment_error,
+    failures_error,
+    worker_died_error,
+    worker_timeout_error,
 )
 
 
@@ -56,7 +56,7 @@ EXCEPTIONS = [
 @pytest.mark.parametrize("exception", EXCEPTIONS, ids=lambda e: type(e).__name__)
 def test_also_of_the_exception_own_class(exception):
     failure = describe_failure(3, "step", raised(exception))
-    found = failures_raised([pickle.loads(pickle.dumps(failure))])
+    found = failures_error([pickle.loads(pickle.dumps(failure))])
     assert isinstance(found, error.EnvironmentFailed)
     assert isinstance(found, type(exception))
     assert found.lanes == [3]
@@ -66,7 +66,7 @@ def test_also_of_the_exception_own_class(exception):
 
 
 def test_the_original_is_chained_where_it_pickles():
-    found = failures_raised([describe_failure(0, "reset", raised(ValueError("no fuel")))])
+    found = failures_error([describe_failure(0, "reset", raised(ValueError("no fuel")))])
     assert isinstance(found.__cause__, ValueError)
     assert str(found.__cause__) == "no fuel"
 
@@ -78,7 +78,7 @@ def test_the_original_is_chained_where_it_pickles():
 )
 def test_what_cannot_be_sent_is_told(exception):
     failure = describe_failure(1, "step", raised(exception))
-    found = failures_raised([pickle.loads(pickle.dumps(failure))])
+    found = failures_error([pickle.loads(pickle.dumps(failure))])
     assert isinstance(found, error.EnvironmentFailed)
     assert not isinstance(found, SystemExit)
     assert type(exception).__name__ in str(found)
@@ -86,14 +86,14 @@ def test_what_cannot_be_sent_is_told(exception):
 
 def test_a_class_that_does_not_combine():
     exception = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
-    found = environment_failed([2], "step", exception)
+    found = environment_error([2], "step", exception)
     assert isinstance(found, error.EnvironmentFailed)
     assert "invalid start byte" in str(found)
 
 
 def test_failures_of_several_lanes():
     failures = [describe_failure(i, "step", raised(ValueError(f"lane {i}"))) for i in (2, 5)]
-    found = failures_raised(failures)
+    found = failures_error(failures)
     assert found.lanes == [2, 5]
     assert "lane 2" in str(found) and "lane 5" in str(found)
 
@@ -101,10 +101,10 @@ def test_failures_of_several_lanes():
 @pytest.mark.parametrize(
     "problem",
     [
-        environment_failed([1, 2], "step", KeyError("k"), "text"),
-        environment_failed([1, 2], "step", Unpicklable("k"), "text"),
-        worker_died([1, 2], "step", -9, 0, "text"),
-        worker_timeout([1, 2], "step", 3.0),
+        environment_error([1, 2], "step", KeyError("k"), "text"),
+        environment_error([1, 2], "step", Unpicklable("k"), "text"),
+        worker_died_error([1, 2], "step", -9, 0, "text"),
+        worker_timeout_error([1, 2], "step", 3.0),
     ],
     ids=lambda problem: type(problem).__name__,
 )
@@ -117,16 +117,16 @@ def test_it_pickles(problem):
 
 
 def test_deaths_name_signal_and_lanes():
-    found = worker_died([4, 5, 6, 9], "step", -signal.SIGKILL, 1, "last words")
+    found = worker_died_error([4, 5, 6, 9], "step", -signal.SIGKILL, 1, "last words")
     assert found.exit_code == -signal.SIGKILL
     assert "worker 1 with environments 4-6, 9 died in step: killed by SIGKILL" in str(found)
     assert "last words" in str(found)
-    assert "exit code 3" in str(worker_died([0], "reset", 3, 0))
-    assert "not known" in str(worker_died([0], "reset", None, 0))
+    assert "exit code 3" in str(worker_died_error([0], "reset", 3, 0))
+    assert "not known" in str(worker_died_error([0], "reset", None, 0))
 
 
 def test_timeouts_are_those_of_multiprocessing():
-    found = worker_timeout([0], "step_wait", 0.5)
+    found = worker_timeout_error([0], "step_wait", 0.5)
     assert isinstance(found, multiprocessing.TimeoutError)
     assert isinstance(found, TimeoutError) and isinstance(found, error.WorkerTimeout)
     assert str(found).startswith("The call to `step_wait` has timed out after 0.5 second(s).")
