@@ -32,7 +32,7 @@ WrapperActType = TypeVar("WrapperActType", default=Any)
 _Render = TypeVar("_Render", bound=Callable[..., object])
 Info: TypeAlias = dict[str, Any]
 Options: TypeAlias = Info | None
-Metadata: TypeAlias = dict[str, Any]
+Metadata: TypeAlias = Info
 
 # Environments that may still be open, by id (a user's environment may not be hashable), in order of
 # creation. They are closed at exit, but not when they are collected: the `close` of an environment
@@ -82,10 +82,10 @@ class NoSeed:
         """Remember the class; the search for `seed` continues with its base classes."""
         self._class = cls
 
-    def __get__(self, env: object, owner: type) -> Any:
+    def __get__(self, env: object, owner: type) -> object:
         """Return `seed` of a later base class, or raise the `AttributeError`."""
         target = owner if env is None else env
-        later_bases: Any = super(self._class, target)
+        later_bases: object = super(self._class, target)
         if hasattr(later_bases, "seed"):
             return later_bases.seed
         raise missing_attribute(target, "seed")
@@ -342,7 +342,7 @@ class Wrapper(
 
     if not TYPE_CHECKING:  # a type checker that saw this would accept any attribute
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             """Raise, with a hint if an inner layer has the attribute (it is not forwarded)."""
             raise self._missing_attribute(name)
 
@@ -459,7 +459,7 @@ class Wrapper(
         """
         return EnvState(*save_layers(state_layers(self)))
 
-    def set_state(self, state: EnvState, *more: Any) -> None:
+    def set_state(self, state: EnvState, *more: object) -> None:
         """Continue from a state of `get_state`, bit for bit.
 
         Args:

@@ -66,7 +66,7 @@ class _Reference:
         return self if objects is None else objects[self.number]
 
 
-def state_layers(env: Any, where: str = "") -> list[Any]:
+def state_layers(env: Any, where: str = "") -> list[object]:
     """Return the wrappers around the outermost layer that can save its state, and that layer.
 
     Raises:
@@ -167,7 +167,7 @@ def _name(layer: object) -> str:
     return f"{type(layer).__module__}.{type(layer).__qualname__}"
 
 
-def _attributes(wrapper: _Wrapper) -> dict[str, Any]:
+def _attributes(wrapper: _Wrapper) -> dict[str, object]:
     """Return the attributes that are part of a wrapper's state."""
     return {
         name: value

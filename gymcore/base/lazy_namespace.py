@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from gymcore.base import program
 
@@ -25,7 +24,7 @@ def add_names(package: str, modules: Mapping[str, Iterable[str]]) -> None:
 
 def lazy_namespace(
     package: str, modules: Mapping[str, Iterable[str]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return the `__getattr__` and `__dir__` of a package.
 
     `modules` maps each module to the names that the package imports from it. A module of the

@@ -62,7 +62,7 @@ def named_leaves(value: object, prefix: str = "") -> dict[str, Any]:
     }
 
 
-def stack_nested(items: Sequence[object]) -> Any:
+def stack_nested(items: Sequence[object]) -> object:
     """Stack the leaves of items of equal structure; return new arrays in the same structure.
 
     Examples:
@@ -72,7 +72,7 @@ def stack_nested(items: Sequence[object]) -> Any:
     return map_leaves(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *items)
 
 
-def rows_at(batch: object, rows: npt.NDArray[np.int64]) -> Any:
+def rows_at(batch: object, rows: npt.NDArray[np.int64]) -> object:
     """Return the rows with indices `rows` [K] of each leaf of a batch, as new arrays [K, ...].
 
     The batch may be an object array with one element per row, as `info["final_obs"]` may be. Texts

@@ -52,7 +52,7 @@ class RecordConstructorArgs:
 
     _saved_kwargs: dict[str, object]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
         """Record the arguments of `__init__`."""
         self = super().__new__(cls)
         try:
@@ -60,7 +60,7 @@ class RecordConstructorArgs:
         except TypeError:  # `__init__` will raise; copies are made without arguments
             return self
         bound.apply_defaults()
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         for name, parameter in list(bound.signature.parameters.items())[1:]:
             if parameter.kind is parameter.VAR_KEYWORD:
                 values.update(bound.arguments[name])

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gymcore.remote import HostedVectorEnv, Server
 
     env: Any = None
-    hosted: Any
+    hosted: object
     try:
         if arguments.interface == "vector":
             env = gymcore.make_vec(

@@ -376,11 +376,11 @@ class EnvironmentWrapper(Environment):
         """Return how many actors an episode has."""
         return self.environment.num_actors()
 
-    def episode_return(self, parallel: object = None) -> object:
+    def episode_return(self, parallel: object = None) -> Any:
         """Return the episode's return if it is not the sum of the rewards; see `Environment`."""
         return self.environment.episode_return(parallel)
 
-    def final_states(self) -> object:
+    def final_states(self) -> Any:
         """Return the states in which episodes ended in the last `execute`; see `Environment`."""
         return self._final_states
 
@@ -573,11 +573,11 @@ class RemoteEnvironment(NoCopies, Environment):
         """Return how many actors an episode has."""
         return int(self._hello["num_actors"])
 
-    def episode_return(self, parallel: object = None) -> object:
+    def episode_return(self, parallel: object = None) -> Any:
         """Return the episode's return if it is not the sum of the rewards; see `Environment`."""
         return self._request("episode_return", parallel)
 
-    def final_states(self) -> object:
+    def final_states(self) -> Any:
         """Return the states in which episodes ended in the last `execute`; see `Environment`."""
         return self._final_states
 
@@ -708,7 +708,7 @@ def _shaping(shaping: Shaping) -> RewardShaping | None:
     return shaped
 
 
-def _reward_and_terminal(shaped: Any, terminal: Any) -> tuple[Any, Any]:
+def _reward_and_terminal(shaped: object, terminal: Any) -> tuple[Any, Any]:
     """Return the shaped rewards and terminals; unshaped terminals are the environment's."""
     reward, new_terminal = shaped if isinstance(shaped, tuple) else (shaped, terminal)
     _check_terminal(new_terminal)

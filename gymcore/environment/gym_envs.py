@@ -62,7 +62,7 @@ class EnvironmentEnv(Env):
             self.environment.seed(seed)
         return self._split_states(self.environment.reset())
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
+    def step(self, action: object) -> tuple[Any, float, bool, bool, Info]:
         """Take one step; terminal 1 means terminated, 2 truncated."""
         states, terminal, reward = self.environment.execute(self._to_actions(action))
         observation, masks = self._split_states(states)

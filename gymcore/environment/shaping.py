@@ -337,7 +337,7 @@ def _operands(variables: Variables, *values: object) -> list[Any]:
     return operands
 
 
-def _summands(variables: Variables, items: Any, *start: object) -> list[Any]:
+def _summands(variables: Variables, items: object, *start: object) -> list[Any]:
     """Return the arguments of `sum`; raise if it would add too many elements."""
     values = _operands(variables, items) + [_operands(variables, value)[0] for value in start]
     rows, *first = map(np.shape, values)

@@ -50,7 +50,7 @@ class SpaceSpec(NamedTuple):
     from_values: Convert
 
 
-def unchanged(values: object) -> Any:
+def unchanged(values: object) -> object:
     """Return values unchanged."""
     return values
 

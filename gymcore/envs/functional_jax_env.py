@@ -296,7 +296,7 @@ class RegisteredJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
 class FunctionalParams:
     """Base class of parameters; see `functional_params`."""
 
-    def replace(self, **updates: Any) -> Self:
+    def replace(self, **updates: object) -> Self:
         """Return a copy with new values of some fields."""
         return dataclasses.replace(self, **updates)
 

@@ -74,7 +74,7 @@ class FuncEnv(
         self.__dict__.update(options or {})
         self.default_params = self.get_default_params()
 
-    def initial(self, rng: Any, params: Params | None = None) -> StateType:
+    def initial(self, rng: object, params: Params | None = None) -> StateType:
         """Return the initial state of an episode."""
         raise NotImplementedError
 
@@ -93,7 +93,7 @@ class FuncEnv(
         state: StateType,
         action: ActType,
         next_state: StateType,
-        rng: Any,
+        rng: object,
         params: Params | None = None,
     ) -> RewardType:
         """Return the reward of a transition."""
@@ -117,7 +117,7 @@ class FuncEnv(
         """Return the info of a transition; empty by default."""
         return {}
 
-    def transform(self, func: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    def transform(self, func: Callable[[Callable[..., Any]], Callable[..., object]]) -> None:
         """Replace each function of this object, except those for rendering, by `func` of it.
 
         Args:
@@ -144,6 +144,6 @@ class FuncEnv(
         """Release the render state."""
         raise NotImplementedError
 
-    def get_default_params(self, **kwargs: Any) -> Params | None:
+    def get_default_params(self, **kwargs: object) -> Params | None:
         """Return the default parameters; None by default."""
         return None

@@ -258,7 +258,7 @@ class FunctionalVectorEnv(ArrayVectorEnv):
         self.state: object = None
         self._observations: object = None
 
-    def _reset_lanes(self, seed: Any, options: Options, mask: Any) -> tuple[Any, Info]:
+    def _reset_lanes(self, seed: Any, options: Options, mask: Any) -> tuple[object, Info]:
         check_options(options)
         return super()._reset_lanes(seed, options, mask)
 

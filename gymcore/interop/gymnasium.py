@@ -138,7 +138,7 @@ class VectorAdapter:
         "np_random_seed", "The adapted vector environment's seed, or tuple of seeds."
     )
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         """Return any other attribute, such as `call`, `get_attr`, `set_attr` and `rollout`."""
         if name == "env" or name.startswith("__"):  # also during copying
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -260,7 +260,9 @@ def make_env(gymcore_id: str, **kwargs: object) -> gymnasium.Env[object, object]
     )
 
 
-def make_vector_env(gymcore_id: str, num_envs: int = 1, **kwargs: Any) -> Any:
+def make_vector_env(
+    gymcore_id: str, num_envs: int = 1, **kwargs: Any
+) -> gymnasium.vector.VectorEnv:
     """Make a vector environment of gymcore for `gymnasium.make_vec`.
 
     Args:
@@ -272,7 +274,8 @@ def make_vector_env(gymcore_id: str, num_envs: int = 1, **kwargs: Any) -> Any:
     options = {name: kwargs.pop(name) for name in _ENGINE_OPTIONS if name in kwargs}
     if mode := options.get("autoreset_mode"):
         options["autoreset_mode"] = AutoresetMode(getattr(mode, "value", mode))
-    return to_gymnasium(gymcore.make_vec(gymcore_id, num_envs, vector_kwargs=options, **kwargs))
+    envs: VectorEnv = gymcore.make_vec(gymcore_id, num_envs, vector_kwargs=options, **kwargs)
+    return to_gymnasium(envs)
 
 
 def register_all() -> None:

@@ -57,7 +57,7 @@ class Evaluation:
             `episodes`; `return` and `length`, each with `mean`, `std`, `median`, `min` and `max`;
             and `success_rate`, from 0 to 1, if the environment reports successes.
         """
-        summary: dict[str, Any] = {"episodes": len(self.returns)}
+        summary: dict[str, object] = {"episodes": len(self.returns)}
         for name, values in (("return", self.returns), ("length", self.lengths)):
             summary[name] = {
                 statistic: float(getattr(np, statistic)(values))

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,7 @@ class HasSpaces(Protocol):
         """Space of one environment's action."""
 
 
-def policy_function(policy: Any, envs: HasSpaces) -> Act:
+def policy_function(policy: object, envs: HasSpaces) -> Act:
     """Return a function that chooses the actions of a policy; see `gymcore.learn.evaluate`.
 
     Args:

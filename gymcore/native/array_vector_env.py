@@ -207,7 +207,7 @@ class ArrayVectorEnv(VectorEngine):
         """Begin episodes in the lanes of a mask; return observations and infos of all lanes."""
         raise NotImplementedError(f"{type(self).__name__}.reset_lanes")
 
-    def step_lanes(self, actions: Any) -> tuple[Any, ...]:  # type: ignore[override]
+    def step_lanes(self, actions: object) -> tuple[Any, ...]:  # type: ignore[override]
         """Step all lanes; return observations, rewards, flags and infos of all lanes.
 
         Args:
@@ -341,7 +341,7 @@ class ArrayVectorEnv(VectorEngine):
         self._batch.close()
 
 
-def _copy_rows(array: Any, name: str, values: Any) -> None:
+def _copy_rows(array: Any, name: str, values: object) -> None:
     """Copy values of all lanes into an array of the same kind of numbers."""
     rows = np.asarray(values)
     if rows.shape != array.shape and (rows.ndim or array.ndim > 1):  # one number fits all lanes

@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, SupportsFloat, SupportsIndex, TypeAlias
+from typing import Any, Generic, Protocol, Self, SupportsFloat, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import TypeVar
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore_ext.engine.batch import Batch
@@ -16,9 +17,9 @@ from gymcore_ext.engine.batch import Batch
 # Sizes, names and defaults of a kernel; see `gymcore_ext.engine.kernels.kernel_spec`.
 KernelSpec: TypeAlias = dict[str, Any]
 Number: TypeAlias = SupportsFloat | SupportsIndex | str
-# Functions from a value to one float64 for each column, and back.
+# Function from a value to one float64 for each column.
 Encode: TypeAlias = Callable[[Any], tuple[float, ...]]
-Decode: TypeAlias = Callable[[Sequence[float]], object]
+Value = TypeVar("Value", default=float, covariant=True)
 
 
 class Lane(Protocol):
@@ -89,7 +90,7 @@ def first(columns: Sequence[float]) -> float:
     return columns[0]
 
 
-class Parameter:
+class Parameter(Generic[Value]):
     """An attribute of an environment that is stored in parameter columns of its batch.
 
     Read on the class, it is the default value. A value that is assigned to the class, or to a
@@ -97,25 +98,25 @@ class Parameter:
     environment, it reads and writes that lane's value.
     """
 
-    default: object = None
+    default: Value | None = None
     """The default value; None for the kernel's."""
 
     def __init__(
         self,
         *columns: str,
         encode: Encode = as_number,
-        decode: Decode = first,
+        decode: Callable[[Sequence[float]], Value] | None = None,
     ) -> None:
         """Set the columns and the conversions.
 
         Args:
             *columns: Names of kernel parameters; none if there is one with the attribute's name.
             encode: Function that returns the columns of a value, or raises if it is invalid.
-            decode: Function that returns the value of columns.
+            decode: Function that returns the value of columns; by default, of the only one.
         """
         self.columns = columns
         self.encode = encode
-        self.decode = decode
+        self.decode = decode or cast("Callable[[Sequence[float]], Value]", first)
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -123,11 +124,11 @@ class Parameter:
         self.name = name
         self.columns = self.columns or (name,)
 
-    def with_default(self, value: object) -> Parameter:
+    def with_default(self, value: object) -> Self:
         """Return a parameter with another default; raise if it is invalid."""
         other = copy.copy(self)
         other.encoded(value)
-        other.default = value
+        other.default = cast("Value", value)
         return other
 
     def rows(self, kernel_spec: KernelSpec) -> list[int]:
@@ -147,7 +148,7 @@ class Parameter:
         except (InvalidArgument, ArgumentTypeError) as error:
             raise type(error)(f"{self.name}: {error}") from None
 
-    def __get__(self, env: Lane | None, owner: Any) -> Any:
+    def __get__(self, env: Lane | None, owner: Any) -> Value:
         """Return the lane's value, or the default if read on the class."""
         if env is None:
             if self.default is not None:
@@ -164,7 +165,7 @@ class Parameter:
         write_parameter(batch_of(env), self, [value], [env._lane])
 
 
-def flag() -> Parameter:
+def flag() -> Parameter[bool]:
     """Return a parameter that is True or False."""
     return Parameter(encode=as_flag, decode=lambda columns: bool(columns[0]))
 
@@ -196,7 +197,10 @@ class Derived:
 
 
 def write_parameter(
-    batch: Batch, parameter: Parameter, values: Sequence[object], lanes: Sequence[int] | None
+    batch: Batch,
+    parameter: Parameter[object],
+    values: Sequence[object],
+    lanes: Sequence[int] | None,
 ) -> None:
     """Write one value of a parameter for each of the lanes, or one for all of them (None).
 

@@ -21,15 +21,15 @@ class PythonStepBatch(Batch):
     env: ReferenceType[Any]
     _infos: Info
 
-    def step_single(self, action: int) -> tuple[Any, float, bool]:
+    def step_single(self, action: int) -> tuple[object, float, bool]:
         """Step by a discrete action; return the observation, the reward and `terminated`."""
         return self._step(action) if self.is_ready else super().step_single(action)  # which raises
 
-    def step_single_numbers(self, action: Any) -> tuple[Any, float, bool]:
+    def step_single_numbers(self, action: Any) -> tuple[object, float, bool]:
         """Step by an array of numbers; return as `step_single`."""
         return self._step(action) if self.is_ready else super().step_single_numbers(action)
 
-    def _step(self, action: Any) -> tuple[Any, float, bool]:
+    def _step(self, action: object) -> tuple[object, float, bool]:
         env = self.env()
         assert env is not None
         reward, terminated, self._infos = env.step_in_python(action)

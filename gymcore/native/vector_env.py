@@ -34,6 +34,7 @@ from gymcore_ext.arrays import one_at_a_time
 
 if TYPE_CHECKING:
     from gymcore.native.env import NativeEnv
+    from gymcore.rendering.frames import Renderer
     from gymcore.spaces import Space
     from gymcore_ext.lazy_dict import Maker
 
@@ -170,7 +171,7 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
         self.render_mode = render_mode
         self._last_actions: np.ndarray | None = None
         self._keeps_frames = False
-        self._window: Any = None
+        self._window: Renderer | None = None
         # Lanes share the spaces and everything that depends on non-parameter arguments.
         shared = parameters.keys() & set(self.env_class.arguments)
         self._model = self.env_class(**{name: parameters.pop(name) for name in shared})

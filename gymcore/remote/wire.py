@@ -276,7 +276,7 @@ def _checked(value: object, kind: type[T], description: str) -> T:
     raise InvalidArgument(f"message: expected {description}, got {type(value)}")
 
 
-def _scalar(dtype: object, value: object) -> Any:
+def _scalar(dtype: object, value: object) -> object:
     try:
         with np.errstate(all="ignore"):  # a float that is too large becomes infinite
             if type(value) not in (bool, int, float):

@@ -309,7 +309,7 @@ def _iterate_array(space: Space, items: Iterable[T]) -> Iterator[T]:
 
 
 @iterate.register(Tuple)
-def _iterate_tuple(space: Tuple, items: Any) -> Iterator[Any]:
+def _iterate_tuple(space: Tuple, items: Any) -> Iterator[object]:
     unregistered = iterate.dispatch(object)
     if any(iterate.dispatch(type(subspace)) is unregistered for subspace in space.spaces):
         try:
@@ -333,7 +333,7 @@ def _iterate_dict(space: Dict, items: Mapping[str, object]) -> Iterator[dict[str
 
 
 @singledispatch
-def concatenate(space: Space, items: Iterable[Any], out: Any) -> Any:
+def concatenate(space: Space, items: Iterable[object], out: object) -> Any:
     """Join single elements into one batch.
 
     Args:
@@ -367,7 +367,7 @@ def _concatenate_arrays(space: Space, items: Iterable[Array], out: Array) -> Arr
 
 @concatenate.register(Tuple)
 @concatenate.register(Dict)
-def _concatenate_composite(space: Tuple | Dict, items: Iterable[Any], out: Any) -> Any:
+def _concatenate_composite(space: Tuple | Dict, items: Iterable[Any], out: Any) -> object:
     items = list(items)
     return space._pack(
         [concatenate(part, [item[key] for item in items], out[key]) for key, part in space._items()]
@@ -411,7 +411,7 @@ def _create_empty_arrays(space: ArraySpace, n: int = 1, fn: Allocate = np.zeros)
 
 @create_empty_array.register(Tuple)
 @create_empty_array.register(Dict)
-def _create_empty_composite(space: Tuple | Dict, n: int = 1, fn: Allocate = np.zeros) -> Any:
+def _create_empty_composite(space: Tuple | Dict, n: int = 1, fn: Allocate = np.zeros) -> object:
     return space._pack([create_empty_array(part, n, fn) for part in space._parts()])
 
 
@@ -439,7 +439,7 @@ def stack(space: Space, items: Sequence[object]) -> Any:
     return concatenate(space, items, create_empty_array(space, len(items)))
 
 
-def unstack(batched: Space, batch: object) -> list[Any] | None:
+def unstack(batched: Space, batch: object) -> list[object] | None:
     """Return the elements of a batch of any length, or None if it does not have that form."""
     try:
         return list(iterate(batched, batch))
@@ -447,7 +447,7 @@ def unstack(batched: Space, batch: object) -> list[Any] | None:
         return None
 
 
-def batch_to_jsonable(space: Space, batched: Space, batch: object) -> Any:
+def batch_to_jsonable(space: Space, batched: Space, batch: object) -> object:
     """Convert a batch to a form that `json` can write.
 
     A batch of arrays is written as one sample of `batched`, any other as samples of `space`.
@@ -457,14 +457,14 @@ def batch_to_jsonable(space: Space, batched: Space, batch: object) -> Any:
     return space.to_jsonable(unstack(batched, batch) or [])
 
 
-def batch_from_jsonable(space: Space, batched: Space, jsonable: Any) -> Any:
+def batch_from_jsonable(space: Space, batched: Space, jsonable: Any) -> object:
     """Convert the result of `batch_to_jsonable` back to a batch."""
     if is_array_like(space):
         return with_axes(space, batched.from_jsonable(jsonable)[0])
     return stack(space, space.from_jsonable(jsonable))
 
 
-def with_axes(space: Space, batch: Any) -> Any:
+def with_axes(space: Space, batch: Any) -> object:
     """Restore the axes of the arrays in an empty batch, which `[]` in JSON does not record."""
     if isinstance(space, (Tuple, Dict)):
         return space._pack(map(with_axes, space._parts(), space._unpack(batch)))

@@ -65,7 +65,7 @@ class _LazyBound:
         """Store the name of the attribute."""
         self.name = name
 
-    def __get__(self, space: Any, owner: type | None = None) -> Any:
+    def __get__(self, space: Any, owner: type | None = None) -> object:
         """Create the array and store it in the space."""
         if space is None:
             return self
@@ -435,7 +435,7 @@ def _any(condition: Array | np.bool_ | bool) -> bool:
     return bool(condition.any()) if isinstance(condition, np.ndarray) else bool(condition)
 
 
-def _check_range(name: str, bound: Any, dtype: DType) -> Any:
+def _check_range(name: str, bound: Any, dtype: DType) -> object:
     """Return where a bound is infinite; raise if it is NaN or outside the range of the dtype."""
     if _any(bound != bound):
         raise error.InvalidArgument(f"No {name} value can be equal to `np.nan`, {name}={bound}")

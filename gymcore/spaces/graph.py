@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from operator import index
-from typing import Any, NamedTuple, SupportsIndex
+from typing import NamedTuple, SupportsIndex
 
 import numpy as np
 
@@ -274,7 +274,7 @@ class Graph(Space[GraphInstance]):
         )
 
 
-def _as_count(name: str, value: Any) -> int:
+def _as_count(name: str, value: SupportsIndex) -> int:
     """Return a number of nodes or edges as an int; raise if it is invalid."""
     try:
         return index(value)

@@ -136,7 +136,7 @@ def _iterated(layout: Layout, batch_space: Any) -> bool:
     return len(parts) == len(layout[-1]) and all(map(_iterated, layout[-1], parts))
 
 
-def split_batch(layout: Layout, batch: object, n: int) -> list[Any]:
+def split_batch(layout: Layout, batch: object, n: int) -> list[object]:
     """Return the `n` elements of a batch: an array, an iterable, or a tuple or dict of these.
 
     Rows of arrays are views of a copy, numbers are NumPy scalars.

@@ -42,7 +42,7 @@ def _as_integers(values: npt.ArrayLike, dtype: DType, name: str) -> Array:
     return result
 
 
-def _as_tuples(mask: Any, axes: int) -> Any:
+def _as_tuples(mask: object, axes: int) -> Any:
     """Return an array with one axis more than the space as tuples; other values unchanged."""
     if axes and isinstance(mask, np.ndarray) and mask.ndim == axes + 1:
         return tuple(_as_tuples(row, axes - 1) for row in mask)

@@ -45,7 +45,7 @@ class _LazyGenerator:
     a generator takes 10 us, so a seeded space stores only the seed until the first draw.
     """
 
-    def __get__(self, space: Any, owner: type | None = None) -> Any:
+    def __get__(self, space: object, owner: type | None = None) -> object:
         """Create the generator from the seed; return None for a space that was never seeded."""
         if space is None:
             return self
@@ -280,7 +280,7 @@ class ArraySpace(Space[T_co]):
         return [np.asarray(sample, dtype=self.dtype) for sample in sample_n]
 
 
-def check_seeds(seeds: Iterable[Any]) -> None:
+def check_seeds(seeds: Iterable[object]) -> None:
     """Raise if a seed is invalid, before any subspace has been seeded.
 
     Tuples, lists and dicts are checked by the subspaces for which they are meant.

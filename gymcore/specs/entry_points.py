@@ -35,7 +35,7 @@ def load_env_creator(name: str) -> Callable[..., Any]:
     parts = name.split(":")
     if len(parts) != 2:
         raise InvalidArgument(f"entry point: expected 'module:attribute', got {name!r}")
-    creator: Callable[..., Any] = getattr(importlib.import_module(parts[0]), parts[1])
+    creator: Callable[..., object] = getattr(importlib.import_module(parts[0]), parts[1])
     return creator
 
 

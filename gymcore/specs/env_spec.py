@@ -102,7 +102,7 @@ class WrapperSpec:
 
     name: str
     entry_point: str
-    kwargs: dict[str, Any] | None
+    kwargs: Kwargs | None
 
 
 @dataclass
@@ -142,7 +142,7 @@ class EnvSpec:
     order_enforce: bool = True
     disable_env_checker: bool = False
 
-    kwargs: dict[str, Any] = field(default_factory=dict)
+    kwargs: Kwargs = field(default_factory=dict)
 
     namespace: str | None = field(init=False)
     name: str = field(init=False)

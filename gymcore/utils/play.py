@@ -206,13 +206,13 @@ def _environment_keys(env: Env) -> Mapping[Any, object] | None:
     """Return the keys of the environment's own method, or of the tables here, or None."""
     for holder in (env, env.unwrapped):
         if hasattr(holder, "get_keys_to_action"):
-            actions: Mapping[Any, object] | None = holder.get_keys_to_action()
+            actions: Mapping[object, object] | None = holder.get_keys_to_action()
             return actions
     keys = default_keys(env)
     return None if keys is None else keys.actions
 
 
-def _key_codes(keys_to_action: Mapping[Any, object]) -> KeyCodes:
+def _key_codes(keys_to_action: Mapping[object, object]) -> KeyCodes:
     """Return the mapping with sorted key codes instead of letters."""
     if not isinstance(keys_to_action, dict):
         raise error.ArgumentTypeError(
@@ -241,7 +241,7 @@ def play(
     fps: int | None = None,
     zoom: float | None = None,
     callback: Callable[..., object] | None = None,
-    keys_to_action: Mapping[Any, object] | None = None,
+    keys_to_action: Mapping[object, object] | None = None,
     seed: int | None = None,
     noop: object = 0,
     wait_on_player: bool = False,

@@ -553,7 +553,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         return self._save_lanes(lane_indices(lanes, self.num_envs))
 
     @one_at_a_time(error)
-    def set_state(self, state: Any, lanes: Sequence[int] | np.ndarray | None = None) -> None:
+    def set_state(self, state: object, lanes: Sequence[int] | np.ndarray | None = None) -> None:
         """Continue environments from saved states, which may come from other lanes or batches.
 
         States of Python environments contain pickles, and loading a pickle can run any code: use

@@ -122,7 +122,7 @@ class ForwardsAttributes:
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             """Return an attribute of `env`."""
             if name.startswith("_") or name == "env":
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

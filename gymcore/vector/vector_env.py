@@ -452,12 +452,12 @@ class VectorWrapper(
 
     def call(self, name: str, *args: object, **kwargs: object) -> tuple[Any, ...]:
         """Call a method of every sub-environment, or get an attribute; one result for each."""
-        results: tuple[Any, ...] = self.env.call(name, *args, **kwargs)
+        results: tuple[object, ...] = self.env.call(name, *args, **kwargs)
         return results
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of every sub-environment."""
-        values: tuple[Any, ...] = self.env.get_attr(name)
+        values: tuple[object, ...] = self.env.get_attr(name)
         return values
 
     def set_attr(self, name: str, values: object) -> None:

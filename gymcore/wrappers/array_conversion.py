@@ -361,7 +361,7 @@ class ConvertsArrays:
             return _torch_to_numpy(value)
         return array_conversion(value, self._env_xp, self._env_device)
 
-    def _from_env(self, value: object) -> Any:
+    def _from_env(self, value: object) -> object:
         """Convert a value that the environment returned."""
         if type(value) is np.ndarray:  # 1 us faster than the dispatch
             return _numpy_array_conversion(value, self._target_xp, self._target_device)

@@ -38,7 +38,7 @@ def collecting_metadata(mode: str | None, metadata: Info) -> Info:
     return {**metadata, "render_modes": [*modes, f"{mode}_list"]}
 
 
-collected_mode: Any = property(
+collected_mode = property(
     lambda wrapper: f"{wrapper.env.render_mode}_list",
     doc='The wrapped environment\'s render mode with "_list" at the end.',
 )

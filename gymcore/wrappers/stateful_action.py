@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, SupportsFloat
+from typing import SupportsFloat
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from gymcore_ext.python_envs.infos import copied
 __all__ = ["RepeatAction", "StickyAction"]
 
 
-def check_sticky(probability: Any, duration: Any) -> tuple[int, int]:
+def check_sticky(probability: float, duration: object) -> tuple[int, int]:
     """Check both arguments of `StickyAction`, and return the range of durations."""
     if not 0 <= probability < 1:
         raise InvalidProbability(

@@ -370,7 +370,7 @@ class NormalizesObservations(KeepsStatistics):
         self._begin_statistics(epsilon, space.shape, np.float32)
         return Box(-np.inf, np.inf, space.shape, np.float32)
 
-    def _normalize(self, observations: Any) -> npt.NDArray[np.float32]:
+    def _normalize(self, observations: object) -> npt.NDArray[np.float32]:
         """Add a batch of observations to the statistics, and return the normalized batch."""
         rms, update = self.obs_rms, self.update_running_mean
         if type(rms) is RunningMeanStd:
@@ -488,7 +488,7 @@ class TimeFormat:
         # Still a dict or tuple if a part (a sequence or a graph) cannot be flattened.
         self.space: Space = flatten_space(self._joined) if flat else self._joined
 
-    def _put(self, observation: Any, time: Any) -> Any:
+    def _put(self, observation: Any, time: Any) -> object:
         if isinstance(self._single, Dict):
             return {self._key: time, **observation}
         if isinstance(self._single, Tuple):

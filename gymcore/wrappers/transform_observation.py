@@ -109,7 +109,7 @@ class TransformObservation(
         self,
         env: Env[ObsType, ActType],
         space: Space,
-        func: Callable[..., Any],
+        func: Callable[..., object],
         batch_func: Callable[..., object],
     ) -> None:
         """Wrap `env` with a function and its equivalent for batches."""
@@ -782,7 +782,7 @@ def join_frames(
 
 def _add_frame(
     only: bool, render_key: str, obs_key: str | None, observation: Any, frame: object
-) -> Any:
+) -> object:
     """Add a frame to an observation, which is a dict if `obs_key` is None."""
     if only:
         return frame

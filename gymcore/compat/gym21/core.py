@@ -58,7 +58,9 @@ class GoalEnv(Env):
                 f"observation_space: GoalEnv expects a Dict with {', '.join(names)}, got {space}"
             )
 
-    def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Info) -> SupportsFloat:
+    def compute_reward(
+        self, achieved_goal: object, desired_goal: object, info: Info
+    ) -> SupportsFloat:
         """Return the reward for having achieved one goal while another was desired."""
         raise NotImplementedError
 

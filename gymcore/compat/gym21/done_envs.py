@@ -166,7 +166,7 @@ class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             """Return an attribute of an inner layer."""
             return inner_attribute(self.__dict__.get("env"), name)
 

@@ -13,7 +13,7 @@ from gymcore.vector import VectorEnv
 __all__ = ["ActionWrapper", "Env", "ObservationWrapper", "RewardWrapper", "Wrapper"]
 
 
-def inner_attribute(env: Any, name: str) -> Any:
+def inner_attribute(env: object, name: str) -> object:
     """Return an attribute of the outermost layer, starting at `env`, that has it.
 
     A private name, or one that no layer has, raises `AttributeError`.
@@ -85,7 +85,7 @@ class Wrapper(
 
     if not TYPE_CHECKING:  # a type checker that saw this would accept any attribute
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             """Return an attribute of an inner layer."""
             env = self.__dict__.get("env")
             # Not initialized yet, or a property that failed: the base class raises the error.

@@ -397,7 +397,7 @@ class AtariEnv(Env, EzPickle):
             info["seeds"] = seeds
         return self._observation(), info
 
-    def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
+    def step(self, action: object) -> tuple[Observation, float, bool, bool, Info]:
         """Repeat an action for `frameskip` frames.
 
         Args:

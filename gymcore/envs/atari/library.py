@@ -149,7 +149,7 @@ def try_functions(addresses: dict[str, int], ale: ALEInterface) -> None:
     call, address = {name: _function(addresses, name) for name in FUNCTIONS}, address_of(ale)
     begun = ale.cloneState(include_rng=True)  # numbers drawn in a reset may change the game
     ale.reset_game()
-    expected: list[Any] = []
+    expected: list[object] = []
     for action in _TRIED:
         reward = int(ale.act(action, 1.0))
         expected.append((reward, ale.lives(), ale.getFrameNumber(), ale.getEpisodeFrameNumber()))

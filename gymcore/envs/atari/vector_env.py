@@ -38,7 +38,7 @@ from gymcore.envs.atari.memory import COMPLETE, frame_position
 from gymcore.envs.atari.pipelines import STAGES, pipeline_of
 from gymcore.native.env import NativeEnv
 from gymcore.native.lane_generator import lane_generator
-from gymcore.native.parameters import KernelSpec, Parameter, as_number
+from gymcore.native.parameters import KernelSpec, Lane, Parameter, as_number
 from gymcore.native.state import LaneSeeds, digest
 from gymcore.native.vector_env import Bools, Floats, NativeVectorEnv
 from gymcore.rendering.area_resizer import area_resizer
@@ -242,7 +242,7 @@ class _Probability(Parameter):
     def __init__(self) -> None:
         super().__init__(encode=_as_probability)
 
-    def __get__(self, env: Any, owner: type) -> Any:
+    def __get__(self, env: Lane | None, owner: type) -> float:
         return 0.0 if env is None else super().__get__(env, owner)
 
 
@@ -468,7 +468,7 @@ class PreprocessedAtariEnv(NativeEnv):
         for index, byte in enumerate(ram.tolist()):
             self.ale.setRAM(index, int(byte))
 
-    def _render_frame(self, render_mode: str, state: Any) -> Any:
+    def _render_frame(self, render_mode: str, state: object) -> Any:
         """Return the screen [height, width, 3] uint8, or show it."""
         frame = self.ale.getScreenRGB()
         if render_mode == "rgb_array":

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pygame
 
 
-class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32]]):
+class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
     """A hull on two legs with hips and knees, over ground that it senses with a lidar.
 
     - Observation float32 [24]: angle and angular velocity of the hull, its velocity; for each leg

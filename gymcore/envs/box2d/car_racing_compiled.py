@@ -79,7 +79,7 @@ class _WheelField(EpisodeField):
         """The wheel's value."""
         return self if wheel is None else self.kind(wheel._episode[self.name][wheel.index])
 
-    def __set__(self, wheel: Any, value: Any) -> None:
+    def __set__(self, wheel: Any, value: float) -> None:
         """Write the wheel's value."""
         wheel._episode[self.name][wheel.index] = self.kind(value)
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.core import ActType, Info, Options
+from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.envs.box2d.box2d_env import Body, Box2D, Definition, DrawnBox2DEnv, Joint, World
 from gymcore.envs.box2d.library import library_functions
 from gymcore.native.env import NativeEnv, NativeEnvMeta, warn_of_python
@@ -36,7 +36,7 @@ class EpisodeField:
         """The lane's value."""
         return self if env is None else self.kind(env._episode[self.name])
 
-    def __set__(self, env: Any, value: Any) -> None:
+    def __set__(self, env: Any, value: float) -> None:
         """Write the lane's value."""
         env._episode[self.name] = self.kind(value)
 
@@ -115,7 +115,7 @@ def _assigns_computed(method: object, cls: type) -> bool:
 
 
 class CompiledBox2DEnv(
-    DrawnBox2DEnv[Any, ActType], NativeEnv[ActType], metaclass=_CompiledBox2DEnvMeta
+    DrawnBox2DEnv[ObsType, ActType], NativeEnv[ObsType, ActType], metaclass=_CompiledBox2DEnvMeta
 ):
     """Base of the compiled environments over Box2D.
 
@@ -174,7 +174,7 @@ class CompiledBox2DEnv(
     def _first_step_is_overridden(self) -> bool:
         return self.first_action is not None and self._override("step") is not None
 
-    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
         """Begin an episode; see `NativeEnv.reset`."""
         results = super().reset(seed=seed, options=options)
         if self._first_step_is_overridden():

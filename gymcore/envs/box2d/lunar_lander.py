@@ -36,7 +36,7 @@ class LunarLanderContinuous:
 # --- a controller --------------------------------------------------------------------------------
 
 
-def heuristic(env: Any, s: npt.NDArray[np.float32]) -> Any:
+def heuristic(env: Any, s: npt.NDArray[np.float32]) -> int | npt.NDArray[np.float64]:
     """Choose an action that lands the craft; the mean return is above 200.
 
     Args:
@@ -63,7 +63,8 @@ def heuristic(env: Any, s: npt.NDArray[np.float32]) -> Any:
         turning = 0
         lifting = -y_speed * 0.5  # on the ground, only slow down
     if env.unwrapped.continuous:
-        return np.clip(np.array([lifting * 20 - 1, -turning * 20]), -1, +1)
+        action: npt.NDArray[np.float64] = np.array([lifting * 20 - 1, -turning * 20])
+        return action.clip(-1, +1)
     if lifting > np.abs(turning) and lifting > 0.05:
         return 2
     if turning < -0.05:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,12 +56,12 @@ class Continuous_MountainCarEnv(MountainCarRendering[NDArray[np.float32]], Nativ
         return {"first_step": (0, 1)}
 
     @classmethod
-    def shown_state(cls, stored: NDArray[np.float64]) -> Any:
+    def shown_state(cls, stored: NDArray[np.float64]) -> object:
         """Return position and velocity, float64 [2] at first and float32 after a step."""
         return stored[:2] if stored[2] else stored[:2].astype(np.float32)
 
     @classmethod
-    def stored_state(cls, value: object) -> Any:
+    def stored_state(cls, value: object) -> object:
         """Return position, velocity and the flag, which is 0 for a float32 state."""
         numbers = np.asarray(value)
         return np.append(numbers, numbers.dtype != np.float32) if numbers.ndim == 1 else value

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore import spaces
 from gymcore.core import ActType, Info
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import pygame
 
 
-class MountainCarRendering(NativeEnv[ActType]):
+class MountainCarRendering(NativeEnv[npt.NDArray[np.float32], ActType]):
     """The track of both mountain cars, and the drawing of the hill, the car and the flag."""
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": 30}  # noqa: RUF012

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gymcore.envs.minigrid.levels import CORRIDORS, FORMS, VERBS, Ids, Level, ids, of_rooms
 
 _ROOM = {"num_rows": 1, "num_cols": 1}
@@ -22,7 +20,7 @@ _LANGUAGE: dict[str, object] = {
 }
 
 
-def of_language(**fixed: Any) -> Level:
+def of_language(**fixed: object) -> Level:
     """Return a level whose instructions are drawn from the language, restricted by `fixed`."""
     free = {name: value for name, value in _LANGUAGE.items() if name not in fixed}
     return of_rooms("LevelGen", fixed, 0, **free)

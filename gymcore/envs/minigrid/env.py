@@ -211,7 +211,7 @@ class MiniGridEnv(StructEnv):
 
     # --- compiled lanes ------------------------------------------------------------------------
 
-    def make_batch(self, num_envs: int, **options: Any) -> Batch:
+    def make_batch(self, num_envs: int, **options: object) -> Batch:
         """Return a batch of levels."""
         shape, arrays = self._shape, dict[str, Any]()
         try:
@@ -515,7 +515,7 @@ class RoomsEnv(MiniGridEnv):
 
     def place_agent(  # type: ignore[override]
         self, i: int | None = None, j: int | None = None, rand_dir: bool = True
-    ) -> Any:
+    ) -> object:
         """Put the agent where it faces no object, in room (i, j); None is drawn."""
         draw, columns, rows = self.np_random.integers, self.num_cols, self.num_rows
         column = int(draw(0, columns)) if i is None else count("i", i, 0, columns - 1)

@@ -13,7 +13,7 @@ from gymcore.error import ResetNeeded
 _VERBS = {"go": "GoToInstr", "pick": "PickupInstr", "open": "OpenInstr", "put": "PutNextInstr"}
 
 
-def instruction_of(env: Any, text: str, memory: npt.NDArray[np.uint8]) -> Any:
+def instruction_of(env: Any, text: str, memory: npt.NDArray[np.uint8]) -> object:
     """Return the instruction of a lane, an object of minigrid that is valid until the next reset.
 
     Its descriptions have the objects that matched when the episode began, and where they are now.

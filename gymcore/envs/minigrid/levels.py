@@ -151,13 +151,15 @@ def _position(name: str, value: str | None, choices: tuple[str | None, ...]) -> 
     return choices.index(value)
 
 
-def _square_level(rules: str, size: int, factor: int, see: bool = False, **arguments: Any) -> Level:
+def _square_level(
+    rules: str, size: int, factor: int, see: bool = False, **arguments: object
+) -> Level:
     """Return a square level with a time limit of `factor` times its cells."""
     return Level(rules, {"size": size, **arguments}, {}, lambda a: factor * a.size**2, see)
 
 
 def of_rooms(
-    rules: str, fixed: Mapping[str, object] | None = None, steps: int = 0, **arguments: Any
+    rules: str, fixed: Mapping[str, object] | None = None, steps: int = 0, **arguments: object
 ) -> Level:
     """Return a grid of rooms.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gymcore.base.record_constructor import RecordConstructorArgs
@@ -36,7 +34,7 @@ class _CountBonus(LaneWrapper):
     def _situations(self, records: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, ...]:
         return records["agent_x"], records["agent_y"]
 
-    def step(self, actions: Any, env_ids: EnvIds | None = None) -> VectorStep:
+    def step(self, actions: object, env_ids: EnvIds | None = None) -> VectorStep:
         """Step, and add the bonus to rewards; see `VectorEnv.step`."""
         results, lanes = self._step(actions, env_ids)
         observations, rewards, terminated, truncated, infos = results

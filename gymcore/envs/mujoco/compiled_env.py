@@ -82,7 +82,7 @@ _PYTHON_QUANTITIES = {
 _ATTRIBUTES = {quantity: name for name, quantity in _PYTHON_QUANTITIES.items()}
 
 
-class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
+class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float32]], MujocoEnv):
     """Base class of MuJoCo environments that are written as a description.
 
     A subclass defines `describe`, which says which quantities of the simulation are observed and
@@ -357,7 +357,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float32]], MujocoEnv):
 
     # --- batches --------------------------------------------------------------------------------
 
-    def make_batch(self, num_envs: int, **options: Any) -> Batch:
+    def make_batch(self, num_envs: int, **options: object) -> Batch:
         """Return a batch of simulations of this environment's model."""
         mujoco = mujoco_module()
         return self._batch_over([mujoco.MjData(self.model) for _ in range(num_envs)], **options)

@@ -679,7 +679,7 @@ class MujocoRenderer:
             return None
         return viewer.render(render_mode, None if self._keep_type else self.camera_id)
 
-    def render_lane(self, lane: int, data: mujoco.MjData, render_mode: str) -> Any:
+    def render_lane(self, lane: int, data: mujoco.MjData, render_mode: str) -> object:
         """Draw a lane of a batch, whose free camera stays where its first frame has placed it."""
         self.data = data
         viewer = self._get_viewer(render_mode)

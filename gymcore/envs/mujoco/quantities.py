@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, IntEnum
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -236,7 +236,7 @@ class Joined(Quantity):
         super().__init__(sum(part.size for part in self.parts))
 
 
-def as_quantity(value: Any) -> Quantity:
+def as_quantity(value: npt.ArrayLike | Quantity) -> Quantity:
     """Return a quantity, or numbers as a quantity; raise `ArgumentTypeError` for anything else."""
     if isinstance(value, Quantity):
         return value

@@ -19,7 +19,7 @@ from gymcore.envs.mujoco.weights import Bonus, Range, Scale, Switch, Weight
 Init: TypeAlias = Callable[..., None]
 
 # Constructor arguments of the tasks: the kind of the weight, or None, and the documentation.
-_ARGUMENTS: dict[str, tuple[type[Weight] | None, str]] = {
+_ARGUMENTS: dict[str, tuple[type[Weight[object]] | None, str]] = {
     "xml_file": (None, "the model's file; see `expand_model_path`."),
     "frame_skip": (None, "simulation steps in one step of the environment."),
     "default_camera_config": (None, "attributes of the free camera."),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore.native.parameters import Decode, Encode, Number, Parameter, as_float, as_number, first
+from gymcore.native.parameters import Encode, Number, Parameter, Value, as_float, as_number
 
 
 def as_weight(value: Number) -> tuple[float, ...]:
@@ -39,7 +39,7 @@ def to_columns(parameter: Parameter, value: object) -> dict[str, float]:
     return dict(zip(parameter.columns, parameter.encoded(value), strict=True))
 
 
-class Weight(Parameter):
+class Weight(Parameter[Value]):
     """A parameter of a described environment, which may differ between lanes.
 
     A class declares it as a class attribute, its constructor passes the value on, and `describe`
@@ -53,7 +53,7 @@ class Weight(Parameter):
         self,
         *columns: str,
         encode: Encode = as_weight,
-        decode: Decode = first,
+        decode: Callable[[Sequence[float]], Value] | None = None,
     ) -> None:
         """Name the columns of the batch, if they differ from the attribute's name."""
         super().__init__(*columns, encode=encode, decode=decode)
@@ -63,7 +63,7 @@ class Weight(Parameter):
         return self if env is None else super().__get__(env, owner)
 
 
-class Range(Weight):
+class Range(Weight[tuple[float, ...]]):
     """A pair of bounds, with the parameters `<name>_low` and `<name>_high`."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Scale(Weight):
         super().__init__(encode=as_scale)
 
 
-class Switch(Weight):
+class Switch(Weight[bool]):
     """A flag, which is 1.0 or 0.0 in a description."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class FixedHand(FixedList):
     )
 
 
-class BlackjackEnv(NativeDiscreteEnv):
+class BlackjackEnv(NativeDiscreteEnv[tuple[int, int, int]]):
     """A hand of blackjack against a dealer, from an endless deck.
 
     R. S. Sutton and A. G. Barto, "Reinforcement Learning" (2018), example 5.1.
@@ -88,7 +88,9 @@ class BlackjackEnv(NativeDiscreteEnv):
         )
         self.action_space = spaces.Discrete(2)
 
-    def reset(self, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(
+        self, seed: int | None = None, options: Options = None
+    ) -> tuple[tuple[int, int, int], Info]:
         """Deal a hand; see `Env.reset`. Arguments can be positional, as in Gymnasium."""
         return super().reset(seed=seed, options=options)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -129,7 +129,7 @@ def as_board(desc: object) -> Board:
     return np.array(board, "S1")
 
 
-def _letters(row: object, index: int) -> Any:
+def _letters(row: object, index: int) -> Sequence[str | bytes] | np.ndarray:
     if isinstance(row, bytes):
         return row.decode("latin-1")
     if not isinstance(row, (Sequence, np.ndarray)) or len(row) == 0:

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import traceback
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat
+from typing import TYPE_CHECKING, Protocol, SupportsFloat
 
 from gymcore.spaces.utils import is_space_dtype_shape_equiv
 from gymcore.vector.utils.shared_memory import write_to_shared_memory
@@ -74,7 +74,7 @@ class _Lane:
     def __init__(self, env: Env, autoreset_mode: AutoresetMode) -> None:
         self.env = env
         self.mode = autoreset_mode
-        self.observation: Any = None
+        self.observation: object = None
         self.ended = False
 
     def check_spaces(self, data: tuple[object, Space, Space]) -> tuple[bool, bool]:
@@ -94,7 +94,7 @@ class _Lane:
     def reset_noop(self, data: None) -> tuple[object, Info]:
         return self.observation, {}
 
-    def step(self, action: Any) -> tuple[object, SupportsFloat, bool, bool, Info]:
+    def step(self, action: object) -> tuple[object, SupportsFloat, bool, bool, Info]:
         if self.ended and self.mode is AutoresetMode.NEXT_STEP:
             observation, info = self.reset({})
             return observation, 0, False, False, info

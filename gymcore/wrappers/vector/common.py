@@ -275,7 +275,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
             self.env.end_episodes(mask)
             self._episodes.end(mask)
             return observations, infos
-        frames: Any = self.env.render() if self._final_frames else None
+        frames = self.env.render() if self._final_frames else None
         first, reset_infos = self.env.reset(options={"reset_mask": mask})
         infos = self._with_final(observations, infos, cut, lanes, reset_infos)
         if frames is not None:

@@ -545,7 +545,7 @@ class AddRenderObservation(
 
     def _frames(self) -> npt.NDArray[np.uint8]:
         """Return the frames of all lanes, `[num_envs, height, width, 3]` uint8."""
-        frames: Any = self.env.render()
+        frames: object = self.env.render()
         if not isinstance(frames, Sequence) or len(frames) != self.num_envs:
             raise error.FailedTypeCheck(
                 f"AddRenderObservation expects env.render() to return {self.num_envs} arrays, one "

@@ -116,7 +116,7 @@ class LaneRepeats(LaneWrapper):
         infos: Info,
         times: int,
         previous: Any,
-    ) -> tuple[Any, Info]:
+    ) -> tuple[object, Info]:
         """Take the actions again in the rows in `going`, and update the results in place.
 
         Returns:

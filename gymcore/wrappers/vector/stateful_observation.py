@@ -352,11 +352,10 @@ def _max_steps(env: VectorEnv) -> int:
             return layer._max_episode_steps
         layer = layer.env
     # The limit that the engine was made with takes precedence over the one in the id's spec.
-    limits: set[Any] = {getattr(layer, "max_episode_steps", None)} - {None}
-    if not limits and env.spec is not None:
-        limits = {env.spec.max_episode_steps} - {None, -1}
-    if not limits:
-        limits = _limits_of_lanes(env)
+    limit = getattr(layer, "max_episode_steps", None)
+    if limit is None and env.spec is not None and env.spec.max_episode_steps != -1:
+        limit = env.spec.max_episode_steps
+    limits = _limits_of_lanes(env) if limit is None else {limit}
     if len(limits) == 1:
         return int(limits.pop())
     if limits:
@@ -369,7 +368,7 @@ def _max_steps(env: VectorEnv) -> int:
     )
 
 
-def _limits_of_lanes(env: VectorEnv) -> set[Any]:
+def _limits_of_lanes(env: VectorEnv) -> set[int]:
     """Return the time limits of the single environments in a vector environment."""
     engine = env.unwrapped
     if not hasattr(engine, "get_attr"):

@@ -15,7 +15,7 @@ __all__ = ["done_namespace"]
 
 def done_namespace(
     package: str, modules: Mapping[str, Iterable[str]], base: type[DoneEnv] = DoneEnv
-) -> Callable[[str], Any]:
+) -> Callable[[str], object]:
     """Return the `__getattr__` of a package whose environments are made of current ones.
 
     Args:

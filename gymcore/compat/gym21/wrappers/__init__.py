@@ -155,7 +155,7 @@ class TimeLimit(wrappers.TimeLimit, core.Wrapper):
 class RecordEpisodeStatistics(wrappers.RecordEpisodeStatistics, core.Wrapper):
     """Add the return, length and time of an episode to the info of its last step."""
 
-    def _add_episodes(self, info: Any, added: Info) -> Any:
+    def _add_episodes(self, info: Any, added: Info) -> object:
         if not self.is_vector_env:
             return {**info, **added}
         infos = [dict(each) for each in info]
@@ -167,7 +167,7 @@ class RecordEpisodeStatistics(wrappers.RecordEpisodeStatistics, core.Wrapper):
 class VideoRecorder(wrappers.VideoRecorder):
     """Writes frames of an environment to a video."""
 
-    def _render(self) -> Any:
+    def _render(self) -> object:
         return self.env.render(mode="rgb_array")
 
 

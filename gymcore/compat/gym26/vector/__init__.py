@@ -34,7 +34,7 @@ class _GivenOnly(core.Wrapper):
 
 def _make_resettable(env_fn: EnvFn) -> Any:
     """Make an environment that an engine can reset with seed=None and options=None."""
-    env: Any = env_fn()
+    env: object = env_fn()
     layer = env
     while isinstance(layer, Env):
         parameters = inspect.signature(layer.reset).parameters

@@ -158,7 +158,7 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
         if lz4_compress:
             _lz4_block()
         self.lz4_compress = lz4_compress
-        self.frames: deque[object] = deque(maxlen=self.num_stack)
+        self.frames: deque[_CompressedFrame | Array] = deque(maxlen=self.num_stack)
         low, high = (np.repeat(side[None], num_stack, axis=0) for side in (space.low, space.high))
         self.observation_space = Box(low, high, dtype=space.dtype)
 
@@ -181,10 +181,10 @@ class FrameStack(ObservationWrapper, RecordConstructorArgs):
         """Reset the environment, and return a stack of the first observation."""
         return self._with_first(self.env.reset(**kwargs), self._first_stack)
 
-    def _first_stack(self, observation: object) -> LazyFrames:
+    def _first_stack(self, observation: npt.ArrayLike) -> LazyFrames:
         self.frames.extend([self._frame(observation)] * self.num_stack)
         return self.observation()
 
-    def _frame(self, observation: object) -> object:
+    def _frame(self, observation: npt.ArrayLike) -> _CompressedFrame | Array:
         """Return a copy of an observation, whose array the environment may change."""
         return _as_frame(np.array(observation), self.lz4_compress)

@@ -101,7 +101,7 @@ class ResizeObservation(ObservationWrapper, RecordConstructorArgs):
             shape: New height and width in pixels, or one number for both.
         """
         ObservationWrapper.__init__(self, env)
-        sizes: Any = (shape, shape) if isinstance(shape, (int, np.integer)) else shape
+        sizes = (shape, shape) if isinstance(shape, (int, np.integer)) else shape
         try:
             valid = len(sizes) == 2 and all(size > 0 and size == int(size) for size in sizes)
         except (TypeError, ValueError):

@@ -139,7 +139,7 @@ class VideoRecorder:
             return
         self._recorder.add([frame])
 
-    def _render(self) -> Any:
+    def _render(self) -> object:
         return self.env.render()
 
     def close(self) -> None:
@@ -236,7 +236,7 @@ class RecordVideo(Wrapper, RecordConstructorArgs):
 
     def step(self, action: object) -> Any:
         """Step the environment, and record a frame (for a batch, that of the first lane)."""
-        result: Any = self.env.step(action)
+        result = self.env.step(action)
         if self.terminated or self.truncated:
             return result
         first, last = result[2], result[-2]  # terminated and truncated, or done twice

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.rendering.frames import Renderer, draw_frame
 from gymcore.rendering.window import load_pygame
+
+if TYPE_CHECKING:
+    import pygame
 
 __all__ = [
     "Compound",
@@ -89,14 +92,14 @@ class Geom:
         """Set the width of lines [pixels]."""
         self.linewidth = max(1, round(x))
 
-    def draw(self, surface: Any, outer: Matrix) -> None:
+    def draw(self, surface: pygame.Surface, outer: Matrix) -> None:
         """Draw on a surface; `outer` transforms to pixels of the surface."""
         matrix = outer
         for attr in reversed(self.attrs):
             matrix = matrix @ attr.matrix()
         self._draw(surface, matrix)
 
-    def _draw(self, surface: Any, matrix: Matrix) -> None:
+    def _draw(self, surface: pygame.Surface, matrix: Matrix) -> None:
         pixels = [tuple((matrix @ (x, y, 1.0))[:2].tolist()) for x, y in self.v]
         pygame_draw = load_pygame().draw
         if self.filled and len(pixels) > 2:
@@ -136,7 +139,7 @@ class Compound(Geom):
         super().__init__()
         self.gs = list(gs)
 
-    def _draw(self, surface: Any, matrix: Matrix) -> None:
+    def _draw(self, surface: pygame.Surface, matrix: Matrix) -> None:
         for geom in self.gs:
             geom.draw(surface, matrix)
 
@@ -214,7 +217,7 @@ class Viewer:
         frame: npt.NDArray[np.uint8] = self.render(return_rgb_array=True)
         return frame
 
-    def _draw(self, surface: Any) -> None:
+    def _draw(self, surface: pygame.Surface) -> None:
         surface.fill((255, 255, 255))
         flip = np.array([[1.0, 0.0, 0.0], [0.0, -1.0, self.height], [0.0, 0.0, 1.0]])
         for geom in (*self.geoms, *self.onetime_geoms):
