@@ -64,9 +64,9 @@ cdef float EPSILON = 1e-6   # added to priorities, so that each transition is dr
 
 cdef struct Part:
     # An array of observations or actions.
-    Py_ssize_t offset        # in a record
-    Py_ssize_t bytes         # of a frame: a record has one
-    Py_ssize_t frames        # of an observation
+    Py_ssize_t offset        # position in a record
+    Py_ssize_t bytes         # size of a frame, of which a record has one
+    Py_ssize_t frames        # number of frames of an observation
     const char* before       # observations before the step, or actions
     const char* after        # observations after the step
     const char* last         # the same, for lanes whose episodes ended
@@ -142,10 +142,10 @@ cdef class ReplayMemory:
         errors: module of exception classes: InvalidArgument, ArgumentTypeError, ConcurrentUseError.
     """
 
-    cdef readonly Py_ssize_t num_transitions   # how many can be drawn
+    cdef readonly Py_ssize_t num_transitions   # how many transitions can be drawn
     cdef Py_ssize_t num_envs, filled, n_steps, stack, num_observations, num_parts, num_changed
     cdef int64_t head               # records written so far
-    cdef int64_t slot               # of the next record
+    cdef int64_t slot               # where the next record goes
     cdef int autoreset_mode, busy
     cdef double discount, max_priority
     cdef float alpha
@@ -218,7 +218,7 @@ cdef class ReplayMemory:
         self.num_changed += 1
 
     cdef inline Py_ssize_t complete(self, Ring ring, Lane* lane, Py_ssize_t num_steps) noexcept nogil:
-        """Let the transitions of a lane that have so many steps be drawn, and return how many become ready."""
+        """Complete the transitions of a lane that have so many steps; return how many can now be drawn."""
         cdef Py_ssize_t completed = 0
         cdef uint8_t* ready = self.ready
         while lane.num_pending >= num_steps:
@@ -479,7 +479,7 @@ cdef class ReplayMemory:
             find_leaves(self.tree, self.ring.capacity, targets, drawn, count)
         for b in range(count):
             if self.prioritized:
-                drawn[b] = min(drawn[b], ring.capacity - 1)   # in a file that another process is changing
+                drawn[b] = min(drawn[b], ring.capacity - 1)   # another process may be changing the file
             else:
                 drawn[b] = <int64_t> (rng_double(&rng) * self.filled)
             prefetch(self.ready + drawn[b])

@@ -285,7 +285,7 @@ def _check_hello(client: Client) -> None:
     """Raise a `RemoteError` if a server does not describe an environment; complete its specs."""
     for name, kinds in HELLO.items():
         if name not in client.hello or not isinstance(client.hello[name], kinds):
-            raise client.malformed(f"{name} as {kinds}", client.hello.get(name))
+            raise client.malformed_error(f"{name} as {kinds}", client.hello.get(name))
     try:
         client.hello["states"] = checked_spec(client.hello["states"], "states")
         client.hello["actions"] = checked_spec(client.hello["actions"], "actions")

@@ -177,7 +177,7 @@ reward, next_states, abs, bool, float, int, len, max, min, round, sum, got 'open
 # --- the syntax: an expression is built anew from the parts that are allowed ----------------------
 
 
-def _refuse(node: ast.AST, expected: str) -> InvalidArgument:
+def _refusal(node: ast.AST, expected: str) -> InvalidArgument:
     """Return the error for a part that is not allowed."""
     return InvalidArgument(f"reward_shaping: expected {expected}, got {ast.unparse(node)!r}")
 
@@ -190,15 +190,15 @@ def _checked(node: ast.expr) -> ast.expr:
             is_large = isinstance(value, int) and abs(value) > 2**53
             return ast.Constant(float(value) if is_large else value)
         case ast.Constant():
-            raise _refuse(node, "a number")
+            raise _refusal(node, "a number")
         case ast.Name(id=name):
             if name not in VARIABLES:
-                raise _refuse(node, NAMES)
+                raise _refusal(node, NAMES)
             return ast.Name(name, ast.Load())
         case ast.Attribute():
             member = _module_member(node)
             if callable(member):
-                raise _refuse(node, "a call")
+                raise _refusal(node, "a call")
             return ast.Constant(cast("float", member))
         case ast.Call():
             return _call(node)
@@ -214,7 +214,7 @@ def _checked(node: ast.expr) -> ast.expr:
             return _comparison(node)
         case ast.IfExp():
             return ast.IfExp(*map(_checked, (node.test, node.body, node.orelse)))
-    raise _refuse(node, "numbers, variables, arithmetic, comparisons and calls")
+    raise _refusal(node, "numbers, variables, arithmetic, comparisons and calls")
 
 
 def _apply(function: str, *arguments: ast.expr) -> ast.expr:
@@ -229,20 +229,20 @@ def _module_member(node: ast.expr) -> object:
         members = MODULES.get(node.value.id, {})
         if node.attr in members:
             return members[node.attr]
-    raise _refuse(node, "a function of math, np or random that is allowed here")
+    raise _refusal(node, "a function of math, np or random that is allowed here")
 
 
 def _call(node: ast.Call) -> ast.expr:
     """Check a call of one of the functions listed above."""
     if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
-        raise _refuse(node, "arguments by position")
+        raise _refusal(node, "arguments by position")
     if isinstance(node.func, ast.Name):
         if node.func.id not in FUNCTIONS:
-            raise _refuse(node.func, NAMES)
+            raise _refusal(node.func, NAMES)
     else:
         function = _module_member(node.func)
         if not callable(function):
-            raise _refuse(node.func, "a function")
+            raise _refusal(node.func, "a function")
     name, arguments = ast.unparse(node.func), map(_checked, node.args)
     call = _apply(name, *arguments)
     if name.startswith("np."):
@@ -259,7 +259,9 @@ def _check_arguments(node: ast.Call, function: object) -> None:
         min_count, max_count = ARGUMENTS[node.func.attr]
     if not min_count <= len(node.args) <= max_count:
         number = f"{min_count}" if min_count == max_count else f"{min_count} or {max_count}"
-        raise _refuse(node, f"{number} argument{'s' * (max_count > 1)} of {ast.unparse(node.func)}")
+        raise _refusal(
+            node, f"{number} argument{'s' * (max_count > 1)} of {ast.unparse(node.func)}"
+        )
 
 
 def _index(node: ast.expr) -> ast.expr:
@@ -268,7 +270,7 @@ def _index(node: ast.expr) -> ast.expr:
         case ast.Constant(value=str() as name):
             return ast.Constant(name)
         case ast.Constant(value=bool()):
-            raise _refuse(node, "indices, slices or names")
+            raise _refusal(node, "indices, slices or names")
         case ast.Slice():
             ends = (node.lower, node.upper, node.step)
             parts = [_checked(part) if part else ast.Constant(None) for part in ends]
@@ -282,7 +284,7 @@ def _comparison(node: ast.Compare) -> ast.expr:
     """Return `a < b`, or `a < b < c` as `a < (b_ := b) and b_ < c`."""
     for op in node.ops:
         if type(op) not in OPERATORS:
-            raise _refuse(node, "comparisons by ==, !=, <, <=, > and >=")
+            raise _refusal(node, "comparisons by ==, !=, <, <=, > and >=")
     left, pairs = _checked(node.left), []
     for op, operand in zip(node.ops, node.comparators, strict=True):
         right = _checked(operand)

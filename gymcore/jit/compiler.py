@@ -55,7 +55,7 @@ from gymcore.jit.declarations import (
     syntax_of,
 )
 from gymcore.jit.loops import Program, run_text, struct_class
-from gymcore_ext.lanes.custom_kernel import RECORD_FAILURE
+from gymcore_ext.lanes.custom_kernel import RECORD_FAILURE_ADDRESS
 
 # No fused operations.
 _NUMBA_OPTIONS = {"error_model": "numpy"}
@@ -176,7 +176,7 @@ def carray(
     return kind(address, shape, dtype), generate
 
 
-llvm.add_symbol("gymcore_record_failure", RECORD_FAILURE)
+llvm.add_symbol("gymcore_record_failure", RECORD_FAILURE_ADDRESS)
 
 
 @intrinsic

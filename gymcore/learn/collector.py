@@ -250,7 +250,7 @@ class RolloutCollector(NoCopies):
 
 def _halves(envs: VectorEnv) -> list[slice]:
     """Return the rows of two halves of the lanes."""
-    if hasattr(envs, "bind_step"):  # which writes to adjacent rows
+    if hasattr(envs, "bind_step"):  # it writes to adjacent rows
         half = envs.num_envs // 2
         return [slice(half), slice(half, None)]
     return [slice(0, None, 2), slice(1, None, 2)]  # every worker has lanes of both

@@ -23,7 +23,7 @@ class PythonStepBatch(Batch):
 
     def step_single(self, action: int) -> tuple[object, float, bool]:
         """Step by a discrete action; return the observation, the reward and `terminated`."""
-        return self._step(action) if self.is_ready else super().step_single(action)  # which raises
+        return self._step(action) if self.is_ready else super().step_single(action)  # raises
 
     def step_single_numbers(self, action: Any) -> tuple[object, float, bool]:
         """Step by an array of numbers; return as `step_single`."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # `elapsed` of a lane that was saved before its first reset.
 NEVER_RESET = -1
 # Version of the record layout, which is part of a record's identity.
-LAYOUT = 2
+LAYOUT_VERSION = 2
 
 # Records of saved lanes, or their fields by name.
 Records: TypeAlias = np.ndarray
@@ -30,7 +30,7 @@ Fields: TypeAlias = dict[str, Any]
 Indices: TypeAlias = npt.NDArray[np.int64]
 
 
-class Model(Protocol):
+class BatchEnv(Protocol):
     """The environment of a batch, with the properties that saved lanes depend on."""
 
     @property
@@ -92,10 +92,10 @@ def digest(*parts: Any) -> int:
     return int.from_bytes(hashed.digest(), "little")
 
 
-def _identity(model: Model, spec: EnvSpec | None) -> npt.NDArray[np.uint64]:
+def _identity(model: BatchEnv, spec: EnvSpec | None) -> npt.NDArray[np.uint64]:
     """Return the `identity` of records of an environment; `spec` is None if it has no id."""
     name = 0 if spec is None else digest(spec.id.encode())
-    return np.array([name, digest(b"%d %d" % (LAYOUT, model.fixed_digest()))], np.uint64)
+    return np.array([name, digest(b"%d %d" % (LAYOUT_VERSION, model.fixed_digest()))], np.uint64)
 
 
 def read_states(batch: Batch, indices: Indices | list[int]) -> Records:
@@ -155,7 +155,7 @@ def _external_store(batch: Batch) -> StateStore | None:
     return batch.store if hasattr(batch.store, "load") else None
 
 
-def save_lanes(batch: Batch, model: Model, spec: EnvSpec | None, indices: Indices) -> Records:
+def save_lanes(batch: Batch, model: BatchEnv, spec: EnvSpec | None, indices: Indices) -> Records:
     """Copy lanes of a batch of the `NativeEnv` `model` into a structured array [len(indices)]."""
     parameters = batch.get_parameters()
     if parameters.shape[1] > 1:
@@ -182,7 +182,7 @@ def save_lanes(batch: Batch, model: Model, spec: EnvSpec | None, indices: Indice
 
 
 def checked_lanes(
-    batch: Batch, model: Model, spec: EnvSpec | None, saved: object, indices: Indices
+    batch: Batch, model: BatchEnv, spec: EnvSpec | None, saved: object, indices: Indices
 ) -> Fields:
     """Check saved lanes and return copies of their fields, which may be written to `indices`.
 
@@ -230,7 +230,11 @@ def checked_lanes(
 
 
 def _valid_fields(
-    batch: Batch, model: Model, saved: Fields, never_reset: npt.NDArray[np.bool_], indices: Indices
+    batch: Batch,
+    model: BatchEnv,
+    saved: Fields,
+    never_reset: npt.NDArray[np.bool_],
+    indices: Indices,
 ) -> Iterable[tuple[str, npt.NDArray[np.bool_]]]:
     """Yield field names of saved lanes, each with whether its values are possible, bool [lanes]."""
     yield "elapsed", saved["elapsed"] >= NEVER_RESET
@@ -262,7 +266,7 @@ def _valid_fields(
 
 def _is_encoded(
     batch: Batch,
-    model: Model,
+    model: BatchEnv,
     columns: npt.NDArray[np.float64],
     current: npt.NDArray[np.float64],
 ) -> bool:

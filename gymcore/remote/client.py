@@ -38,7 +38,7 @@ CONNECT_SECONDS = 10.0
 CALL_SECONDS = 60.0
 CLOSE_SECONDS = 1.0
 RETRY_SECONDS = 0.05
-WAIT_SECONDS = 3600.0  # of one system call, which cannot wait forever
+WAIT_SECONDS = 3600.0  # longest wait of one system call, which cannot wait forever
 
 
 class Client:
@@ -129,7 +129,7 @@ class Client:
             case (dict(hello), int(max_bytes)) if max_bytes > 0:
                 self.hello, self._max_bytes = hello, max_bytes
             case _:
-                raise self.malformed("a description and a size", greeting)
+                raise self.malformed_error("a description and a size", greeting)
         sent_hash, sent_kind = hello.pop("hash", None), hello.get("kind")
         self.specification_hash = message_hash(hello)
         if not isinstance(sent_hash, str) or sent_hash != self.specification_hash:
@@ -139,7 +139,7 @@ class Client:
                 f"{self.address}: expected a server of kind {kind!r}, got one of kind {sent_kind!r}"
             )
 
-    def malformed(self, expected: str, got: object) -> RemoteError:
+    def malformed_error(self, expected: str, got: object) -> RemoteError:
         """Return the error for a message that violates the protocol."""
         return RemoteError(f"{self.address}: expected {expected}, got {got!r:.200}")
 
@@ -201,7 +201,7 @@ class Client:
                         if (version, number) == (VERSION, self._number):
                             return self._result(status, value)
                     case _:
-                        raise self.malformed("a reply of four values", reply)
+                        raise self.malformed_error("a reply of four values", reply)
             # Checked after each message: late replies do not extend the wait.
             if remaining == 0.0:
                 if limit == 0.0:
@@ -341,8 +341,10 @@ class Client:
             case "refused", str(reason):
                 raise RemoteRefused(f"{self.address} refuses {self._verb}: {reason}")
             case "error", ([str(), *_] as kinds, str(text), str(trace)):
-                raise failed([str(kind) for kind in kinds], self._verb, text, trace)
-        raise self.malformed("a result, a refusal or an error", (status, value))
+                raise rebuilt_environment_error(
+                    [str(kind) for kind in kinds], self._verb, text, trace
+                )
+        raise self.malformed_error("a result, a refusal or an error", (status, value))
 
 
 def _parse_address(address: str) -> tuple[str, tuple[str, int]]:
@@ -363,7 +365,9 @@ def _parse_address(address: str) -> tuple[str, tuple[str, int]]:
     return url, (host, port)
 
 
-def failed(kinds: list[str], verb: str, text: str, trace: str) -> EnvironmentFailed:
+def rebuilt_environment_error(
+    kinds: list[str], verb: str, text: str, trace: str
+) -> EnvironmentFailed:
     """Return an environment's exception as an instance of its nearest base class known here."""
     for name in kinds:
         kind = getattr(error, name, None) or getattr(builtins, name, None)

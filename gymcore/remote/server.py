@@ -145,7 +145,7 @@ class Server(NoCopies):
         # The time at which each connection was made, oldest first.
         self._connections: dict[Connection, float] = {}
         self._owner: Connection | None = None  # the connection of the session
-        self._unread: set[Connection] = set()  # with data that `select` does not report
+        self._unread: set[Connection] = set()  # connections with data that `select` does not report
         family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
         try:
             self._listener = socket.create_server((host, port), family=family)
@@ -180,7 +180,7 @@ class Server(NoCopies):
                     self._serve(connection)
             if (now := time.monotonic()) > next_check:
                 next_check = now + POLL_SECONDS
-                self._close_silent(now)
+                self._close_ungreeted(now)
                 self._report()
 
     # --- connections ---------------------------------------------------------------------------
@@ -255,7 +255,7 @@ class Server(NoCopies):
         if refused or connection.greeted:
             self._log(f"client {reason}")
 
-    def _close_silent(self, now: float) -> None:
+    def _close_ungreeted(self, now: float) -> None:
         """Close connections that have not greeted in time."""
         for connection, connected_at in list(self._connections.items()):
             if not connection.greeted and now - connected_at > GREETING_SECONDS:

@@ -202,7 +202,7 @@ class RemoteVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         client, hello = self._client, self._client.hello
         for name, kinds in _HELLO.items():
             if name not in hello or not isinstance(hello[name], kinds):
-                raise client.malformed(f"{name} as {kinds}", hello.get(name))
+                raise client.malformed_error(f"{name} as {kinds}", hello.get(name))
         for name, value in {"id": env_id, "num_envs": num_envs}.items():
             if value is not None and hello[name] != value:
                 raise error.RemoteRefused(
@@ -221,7 +221,7 @@ class RemoteVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         # actions, and a reward and two flags of each lane.
         for space in (self.single_observation_space, self.single_action_space):
             if not 0 < hello["num_envs"] * (lane_bytes(space) + 10) <= max_message_bytes:
-                raise client.malformed(
+                raise client.malformed_error(
                     f"1 or more lanes in messages of {max_message_bytes} bytes", hello["num_envs"]
                 )
         self._set_options(hello["num_envs"], mode)
@@ -246,7 +246,7 @@ class RemoteVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         match results:
             case (observations, dict(infos)) if self._is_batch(observations, self.num_envs):
                 return observations, infos
-        raise self._client.malformed("observations of its space and infos", results)
+        raise self._client.malformed_error("observations of its space and infos", results)
 
     def _is_batch(self, observations: object, count: int) -> bool:
         return is_batch(self.single_observation_space, observations, count)
@@ -273,7 +273,7 @@ class RemoteVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
                 and is_array(truncations, np.bool_, (count,))
             ):
                 return observations, rewards, terminations, truncations, infos
-        raise self._client.malformed(f"a step of {count} lanes of its spaces", results)
+        raise self._client.malformed_error(f"a step of {count} lanes of its spaces", results)
 
     def _check_some_lanes(self, method: str) -> None:
         if method not in ("send", "recv"):  # all lanes can be sent
@@ -325,7 +325,7 @@ class RemoteVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._check_call("call")
         values = self._client.request("get_attr", name)
         if not isinstance(values, tuple) or len(values) != self.num_envs:
-            raise self._client.malformed(f"{self.num_envs} values", values)
+            raise self._client.malformed_error(f"{self.num_envs} values", values)
         return values
 
     @one_at_a_time(error)

@@ -14,7 +14,7 @@ from gymcore.specs.registered import (
     registry,
     versioned_specs,
 )
-from gymcore.specs.suggestions import unregistered
+from gymcore.specs.suggestions import unregistered_error
 
 
 def _follow_alias(env_id: str) -> EnvSpec | None:
@@ -63,7 +63,7 @@ def spec(env_id: str) -> EnvSpec:
     if match is None:
         if not versioned_specs(ns, name) and is_gymnasium_id(env_id):
             return gymnasium_spec(env_id)
-        raise unregistered(env_id)
+        raise unregistered_error(env_id)
     return match
 
 

@@ -20,7 +20,7 @@ def _closest(word: str, words: Iterable[str]) -> str | None:
     return by_lower_case[matches[0]] if matches else None
 
 
-def unregistered(env_id: str) -> error.Error:
+def unregistered_error(env_id: str) -> error.Error:
     """Return the error that names the unregistered part of an id and suggests another id.
 
     Raises:

@@ -441,7 +441,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
                 raise self._pool.mark_dead(dead_workers, "reset_wait")
         infos = self._infos(lanes, lanes, self.num_envs, True)
         if len(lanes) == self.num_envs:
-            self._pool.drop_lane_messages()  # which came with results that were not received
+            self._pool.drop_lane_messages()  # they came with results that were not received
             self._clear_queue()
         self._ended[lanes] = False
         self._restarted.difference_update(lanes)

@@ -16,12 +16,12 @@
 #define GYMCORE_MAX_COLUMNS 256
 
 typedef struct {
-    int32_t rows, columns;          /* of the screen */
-    int32_t height, width;          /* of an observed frame */
+    int32_t rows, columns;          /* size of the screen */
+    int32_t height, width;          /* size of an observed frame */
     int32_t row_taps, column_taps;  /* maximum number of rows, and of columns, that one observed pixel covers */
     const int32_t *first_row, *first_column;   /* [height], [width] */
     const float *row_weights, *column_weights; /* [height, row_taps], [width, column_taps] */
-    float scale, offset;            /* of the weighted sum, before it is rounded */
+    float scale, offset;            /* applied to the weighted sum before it is rounded */
 } gymcore_rescaling;
 
 GYMCORE_INLINE void gymcore_rescale_row(const gymcore_rescaling *self, const uint8_t *GYMCORE_RESTRICT source,

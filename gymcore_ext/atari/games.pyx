@@ -75,9 +75,9 @@ ctypedef struct screen_t:  # the head of ALE's ALEScreen
 
 ctypedef struct state_t:  # ALE's ALEState, which `clone` returns by value
     int32_t paddles[2]
-    int32_t limits[2]        # of paddles
+    int32_t limits[2]        # limits of the paddles
     int32_t frames, episode_frames
-    const uint8_t* memory    # of the emulator, serialized: a std::string of libstdc++
+    const uint8_t* memory    # serialized memory of the emulator: a std::string of libstdc++
     int64_t size
     int64_t local[2]         # such a string stores up to 15 characters here
     int32_t mode, difficulty
@@ -103,7 +103,7 @@ ctypedef struct ale_t:  # in the order of FUNCTIONS
     void (*free)(const void* memory) noexcept nogil
 
 
-ctypedef struct stages_t:  # of a `Pipeline`; gymcore/envs/atari/pipelines.py explains them
+ctypedef struct stages_t:  # a `Pipeline`; gymcore/envs/atari/pipelines.py explains its fields
     int32_t frameskip, maxpool, channels, channels_first, stack_num, noop_min, noop_max, noop_rng, fire
     int32_t fire_first, pad_zeros, episodic_life, life_loss_info, last_life_counts, life_loss_ends_step
     int32_t life_loss_continues, shows_end, limit, limit_unit, reward_clipping, continuous
@@ -117,13 +117,13 @@ ctypedef struct twister_t:  # MT19937
 ctypedef struct game_episode_t:
     twister_t noop_twister, sticky_twister  # generators of counts of no-ops, and of sticky actions
     int32_t action           # the last action, which may be repeated
-    float strength           # of paddles
+    float strength           # how far an action moves the paddles
     int32_t lives
     int32_t is_new           # whether the next reset begins a new game in any case
     int32_t life_loss_ends   # whether a lost life is reported as `terminated` although the episode continues
     int32_t game_over
     int32_t oldest           # index of the oldest frame in the stack
-    int64_t frames, steps    # of the episode, of the game
+    int64_t frames, steps    # frames of the episode, steps of the game
     double reward, game_return
 
 
@@ -132,14 +132,14 @@ ctypedef struct game_t:
     uint8_t* plane           # [channels, rows, columns]: the last frame that was observed, before it was rescaled
     uint8_t* captured        # [rows, columns]: the second last frame of a step, without the palette
     uint8_t* stack           # [stack_num, frame_bytes]
-    float repeat_probability  # of sticky actions, the parameter of the kernel
+    float repeat_probability  # probability of sticky actions, the parameter of the kernel
     int32_t wrong_screen     # whether the size of the screen has changed, because a program loaded another ROM
-    int64_t index            # of the lane
+    int64_t index            # index of the lane
     game_episode_t episode
 
 
 ctypedef struct saved_t:     # the head of a saved lane; the memory of its emulator, plane and stack follow
-    int64_t size             # of the emulator's memory; 0 without an emulator
+    int64_t size             # size of the emulator's memory; 0 without an emulator
     game_episode_t episode
     state_t state            # without its memory
 
@@ -245,7 +245,7 @@ cdef inline int play_frame(const games_t* self, game_t* lane, int action, float 
         episode.action = action
         episode.strength = strength
     if draws:
-        twister_next(&episode.sticky_twister)  # for a second player
+        twister_next(&episode.sticky_twister)  # the draw of a second player
     return self.calls.act(lane.ale, episode.action, episode.strength)
 
 
@@ -270,7 +270,7 @@ cdef void lend_generator(game_t* lane) noexcept nogil:
 
 
 cdef void take_generator(game_t* lane) noexcept nogil:
-    """Copy the emulator's generator of sticky actions to its lane, which then draws them."""
+    """Copy the emulator's random generator for sticky actions to the lane, which draws from it from then on."""
     cdef const random_t* random = random_of(lane.ale)
     cdef int i
     for i in range(WORDS):
@@ -431,7 +431,7 @@ cdef void report(const void* lane, const void* shared, double* reward, uint8_t* 
 cdef void observe(const void* memory, const void* shared, const double* parameters, void* const* parts) noexcept nogil:
     cdef const games_t* self = <const games_t*> shared
     cdef const game_t* lane = <const game_t*> memory
-    cdef int64_t newest = self.stages.stack_num - lane.episode.oldest  # from the oldest frame to the end of the stack
+    cdef int64_t newest = self.stages.stack_num - lane.episode.oldest  # frames from the oldest to the end
     cdef uint8_t* row = <uint8_t*> parts[0]
     memcpy(row, stacked_frame(self, lane, 0), newest * self.frame_bytes)
     memcpy(row + newest * self.frame_bytes, lane.stack, lane.episode.oldest * self.frame_bytes)

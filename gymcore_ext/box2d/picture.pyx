@@ -24,7 +24,7 @@ cdef enum:
     WIDTH = 1000
     HEIGHT = 800
     HIDDEN_ROWS = 100  # number of the lowest rows, which the instruments cover
-    MAX_CORNERS = 16   # of a polygon
+    MAX_CORNERS = 16   # most corners of a polygon
     SQUARES = 20       # squares of darker grass in a row
 
 cdef enum:

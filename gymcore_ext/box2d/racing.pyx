@@ -26,7 +26,7 @@ cnp.import_array()
 
 
 cdef enum:
-    MAX_POINTS = 2500    # of a curve
+    MAX_POINTS = 2500    # most points of a curve
     BORDER_LENGTH = 4    # minimum number of pieces of a hard turn
 
 cdef double SCALE = 6.0, FPS = 50.0
@@ -270,7 +270,7 @@ cdef void report_contact(world_lane_t* lane, const contact_t* contact, bint touc
         index += 1
     if index == episode.tiles:
         return
-    episode.touched[index] = 1  # by a wheel or the hull: from now on, the piece has the plain color
+    episode.touched[index] = 1  # a wheel or the hull touches it: from now on, the piece has the plain color
     while wheel < WHEELS and lane.moving[1 + wheel] != other:
         wheel += 1
     if wheel == WHEELS:
@@ -431,7 +431,7 @@ cdef class Cars(Worlds):
     """
 
     cdef texts_t texts
-    cdef tuple arrays  # of the texts
+    cdef tuple arrays  # keeps the arrays of the texts alive
 
     def __cinit__(self, *, int lowest, object shades, object widths, **options):
         shades, widths = np.ascontiguousarray(shades, np.uint8), np.ascontiguousarray(widths, np.int32)

@@ -73,7 +73,7 @@ cdef struct contact_t:
     uint32_t flags
     contact_t* previous
     contact_t* next
-    void* edges[8]              # of the graph of bodies
+    void* edges[8]              # edges of the graph of bodies
     fixture_t* fixture_a
     fixture_t* fixture_b
     int32_t child_a, child_b
@@ -135,7 +135,7 @@ ctypedef struct contact_manager_t:
     void* allocator
 
 ctypedef struct world_t:
-    void* allocators[12883]     # of blocks, and a stack
+    void* allocators[12883]     # allocators of blocks, and a stack
     int32_t flags
     contact_manager_t manager
     body_t* bodies

@@ -43,7 +43,7 @@ ctypedef struct worlds_t:       # data that the lanes of a batch share
     const family_t* family
     calls_t calls
     void* listener_table[8]
-    const void* definitions[MAX_DEFINITIONS]  # of bodies, fixtures, shapes and joints, in the family's order
+    const void* definitions[MAX_DEFINITIONS]  # for bodies, fixtures, shapes and joints, in the family's order
     const void* texts           # texts_t of CarRacing
     bint discrete               # whether actions are discrete
     const bint* float32_actions  # of LaneOwner

@@ -532,7 +532,7 @@ cdef class Batch:
 
     cdef int64_t _num_steps(self, object actions) except -1:
         """Return the number of steps T of actions [T, num_envs, ...]."""
-        cdef tuple shape = tuple(np.shape(actions))  # that of a tensor is a subclass
+        cdef tuple shape = tuple(np.shape(actions))  # the shape of a tensor is a subclass of tuple
         if len(shape) < 1 or shape[0] < 1:
             raise self.errors.InvalidAction(f"actions: expected [T, num_envs, ...] with T >= 1, got shape {shape}")
         return shape[0]

@@ -16,7 +16,7 @@ cdef class LaneOwner:
     cdef readonly object kernel
     cdef void* columns_lanes          # `lanes` of the kernel's columns
     cdef Py_ssize_t num_lanes
-    cdef Threads threads              # of the batch
+    cdef Threads threads              # the threads of the batch
     cdef bint float32_actions         # whether float64 actions of the batch's last step were given as float32
 
     cdef int set_lanes(self, object kernel, void* lanes, Py_ssize_t num_lanes) except -1

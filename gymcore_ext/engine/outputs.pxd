@@ -12,8 +12,8 @@ cdef class StepArrays:
     cdef ArrayRing rewards, terminated, truncated, ends, returns, lengths, times
     cdef ArrayRing observation            # the array of an observation that is one array, or None
     cdef tuple observations, final        # rings of the arrays of observations, and in same-step mode of final ones
-    cdef tuple layout                     # of observations that consist of several arrays, or None
-    cdef tuple fields                     # of the infos: name, name of the mask, and `when` of kernel.h
+    cdef tuple layout                     # layout of observations that consist of several arrays, or None
+    cdef tuple fields                     # for each info: name, name of the mask, and `when` of kernel.h
     cdef tuple values                     # an array for each entry of the infos of one lane
     cdef tuple infos, final_infos         # rings of the arrays of infos, or None
     cdef ArrayRing have_infos             # which rows have infos

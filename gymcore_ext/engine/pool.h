@@ -77,7 +77,7 @@ typedef struct gymcore_pool {
     int64_t first;               /* the lane that `unclaimed` counts from */
     gymcore_word64 unclaimed;    /* lanes that no thread has claimed: [lower half, upper half) of the word */
     gymcore_word64 lanes_open;   /* number of lanes that are not finished */
-    gymcore_word64 min_lanes, max_lanes; /* to claim at a time */
+    gymcore_word64 min_lanes, max_lanes; /* bounds of how many lanes a thread claims at a time */
     gymcore_word64 sum, stop, caller_asleep;
     PyThread_type_lock finished;
     int64_t ended; /* when the last call ended */

@@ -93,7 +93,7 @@ ctypedef struct outputs_t:
     void* infos[MAX_INFOS]        # an array for each field; or NULL
     void* final_infos[MAX_INFOS]  # SAME_STEP: as final_observations
     uint8_t* begun             # which lanes began an episode in this step; or NULL
-    reports_t reports          # of lanes that ended in this step, zero elsewhere; or NULL
+    reports_t reports          # statistics of lanes that ended in this step, zero elsewhere; or NULL
 
 
 cdef inline void shift(void** array, int64_t bytes) noexcept nogil:
@@ -280,7 +280,7 @@ ctypedef struct call_t:
     outputs_t* out
     int64_t steps              # number of steps of a rollout
     int64_t began              # for a rollout: clock_now() when `lanes.episodes.clock` was set
-    const int64_t* indices     # of the lanes to reset, or of those to step if not all are
+    const int64_t* indices     # the lanes to reset, or those to step; NULL to step all
     const double* options      # reset options
 
 

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from gymcore_ext.engine.kernels import LaneOwner
 
 LOOPS: tuple[str, ...]
-RECORD_FAILURE: int
+RECORD_FAILURE_ADDRESS: int
 FIRST_ARRAYS: tuple[str, ...]
 PART: np.dtype[np.void]
 INFO_FIELD: np.dtype[np.void]

@@ -59,7 +59,7 @@ ctypedef void (*loop_t)(void** arrays, int64_t varied, int64_t listed, int64_t l
 ctypedef struct failure_t:
     word_t lock, raised
     int64_t lane, loop
-    const char* pickled        # by Numba: class, arguments and place of the exception
+    const char* pickled        # class, arguments and place of the exception, pickled by Numba
     int64_t size
 
 
@@ -68,8 +68,8 @@ ctypedef struct loops_t:
     loop_t loops[4]            # in the order of LOOPS
     const kernel_t* kernel
     int fields, failed
-    void* arrays[MAX_FIELDS]   # of the state
-    int64_t bytes[MAX_FIELDS]  # of one lane in each array
+    void* arrays[MAX_FIELDS]   # the arrays of the state
+    int64_t bytes[MAX_FIELDS]  # size of one lane in each array
 
 
 ctypedef struct results_t:
@@ -93,7 +93,7 @@ cdef void record_failure(
 
 
 # The address of the function that compiled loops call for an exception.
-RECORD_FAILURE = <size_t> &record_failure
+RECORD_FAILURE_ADDRESS = <size_t> &record_failure
 
 
 cdef inline void run_loop(
@@ -224,18 +224,18 @@ cdef class CustomKernel:
         kernel.size = sizeof(kernel_t)
         kernel.abi = KERNEL_ABI
         kernel.isa_count = ISA_COUNT
-        kernel.name = self._text(name)
+        kernel.name = self._c_string(name)
         kernel.state_names = ""
-        kernel.parameter_names = self._text(" ".join(parameters))
+        kernel.parameter_names = self._c_string(" ".join(parameters))
         kernel.parameter_count = len(parameters)
-        kernel.parameter_defaults = <double*> self._array(
+        kernel.parameter_defaults = <double*> self._c_array(
             [<double> value for value in parameters.values()], np.float64)
-        kernel.reset_option_names = self._text(" ".join(reset_options))
+        kernel.reset_option_names = self._c_string(" ".join(reset_options))
         kernel.reset_option_count = len(reset_options)
-        kernel.reset_option_defaults = <double*> self._array(
+        kernel.reset_option_defaults = <double*> self._c_array(
             [<double> value for value in reset_options.values()], np.float64)
         kernel.part_count = len(parts)
-        kernel.parts = <const part_t*> self._array(
+        kernel.parts = <const part_t*> self._c_array(
             [(type_number(part_dtype), axes_of(part_shape)) for part_dtype, part_shape in parts], PART)
         kernel.action_type = type_number(dtype)
         if prod(shape) >= 1 << 31:
@@ -244,10 +244,10 @@ cdef class CustomKernel:
         for k, length in enumerate(axes_of(shape)):
             kernel.action_shape[k] = length
         if ranges:
-            kernel.action_ranges = <const int64_t*> self._array(ranges, np.int64)
+            kernel.action_ranges = <const int64_t*> self._c_array(ranges, np.int64)
         kernel.info_count = len(infos)
-        kernel.infos = <const info_field_t*> self._array([
-            (<size_t> self._text(info_name), type_number(info_dtype), info_size, sum(when))
+        kernel.infos = <const info_field_t*> self._c_array([
+            (<size_t> self._c_string(info_name), type_number(info_dtype), info_size, sum(when))
             for info_name, info_dtype, info_size, *when in infos], INFO_FIELD)
         kernel.has_lanes = True
         if functions is not None:
@@ -264,12 +264,12 @@ cdef class CustomKernel:
             kernel.step[k].shared = kernel.step[k].varied = kernel.step[0].shared
         read_kernel(self.capsule, &checked)
 
-    cdef const char* _text(self, str text):
+    cdef const char* _c_string(self, str text):
         encoded = text.encode()
         self.references.append(encoded)
         return encoded
 
-    cdef void* _array(self, object values, object dtype) except NULL:
+    cdef void* _c_array(self, object values, object dtype) except NULL:
         array = np.array(values, dtype)
         self.references.append(array)
         return cnp.PyArray_DATA(<cnp.ndarray> array)
@@ -304,7 +304,7 @@ cdef class LaneLoops(LaneOwner):
         owner: an object that keeps the loops alive.
 
     A loop that is written in Python calls `fail` instead of raising; the method of the batch then raises. A compiled
-    loop calls the function at RECORD_FAILURE, and goes on with the next lane.
+    loop calls the function at RECORD_FAILURE_ADDRESS, and goes on with the next lane.
     """
 
     cdef loops_t loops

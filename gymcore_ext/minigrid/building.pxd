@@ -231,7 +231,7 @@ cdef inline room_t* room_at(build_t* b, int column, int row) noexcept nogil:
     return &b.rooms[0]
 
 
-cdef inline int room_left(const build_t* b, int column) noexcept nogil:
+cdef inline int room_start(const build_t* b, int column) noexcept nogil:
     return column * (b.room_size - 1)
 
 
@@ -287,7 +287,7 @@ cdef inline void make_rooms(build_t* b) noexcept nogil:
 cdef inline int place_in_room(build_t* b, int column, int row, cell_t cell) noexcept nogil:
     """Put an object into a random cell of a room, not next to the agent, and return its identity."""
     room_at(b, column, row)
-    place(b, cell, room_left(b, column), room_left(b, row), b.room_size, b.room_size, is_near_agent, ROOM_TRIES)
+    place(b, cell, room_start(b, column), room_start(b, row), b.room_size, b.room_size, is_near_agent, ROOM_TRIES)
     if KEY <= kind_of(cell) <= BOX:
         b.kinds |= <uint32_t> 1 << (kind_of(cell) - KEY) * 8 + color_of(cell)
     return identity_of(cell)
@@ -332,7 +332,7 @@ cdef inline int add_door(build_t* b, int column, int row, int side=ANY, int colo
 cdef inline void remove_wall(build_t* b, int column, int row, int side) noexcept nogil:
     """Remove the wall between a room and its neighbor."""
     cdef room_t* room = room_at(b, column, row)
-    cdef int x = room_left(b, column), y = room_left(b, row), last = b.room_size - 1
+    cdef int x = room_start(b, column), y = room_start(b, row), last = b.room_size - 1
     if not b.fault and (room.doors[side] or not has_neighbor(b, column, row, side)):
         fail(b, BAD_DOOR)
     if b.fault:
@@ -355,7 +355,7 @@ cdef inline void place_agent_in_room(build_t* b, int column=ANY, int row=ANY) no
         row = draw_int(b, 0, b.rows)
     room_at(b, column, row)
     while not is_endless(b, &rounds, MANY_TRIES):
-        place_agent(b, room_left(b, column), room_left(b, row), b.room_size, b.room_size, ROOM_TRIES)
+        place_agent(b, room_start(b, column), room_start(b, row), b.room_size, b.room_size, ROOM_TRIES)
         front = front_cell(b.lane)
         if front == EMPTY or kind_of(front) == WALL:
             break

@@ -83,12 +83,12 @@ ctypedef struct object_t:  # an object with an identity
 ctypedef struct grid_lane_t:
     # The cells follow, row by row, and then the bytes that the rules need (`extra_of`). There are no pointers, so that
     # a copy is a saved state. The fields that every step reads come last, next to the cells.
-    object_t objects[MAX_OBJECTS + 1]     # by identity; the first one stands for all objects without one
+    object_t objects[MAX_OBJECTS + 1]     # indexed by identity; the first one stands for all objects without one
     uint8_t words[WORDS]                  # the mission: the number of its template, and the words that fill it
     uint8_t targets[TARGETS]              # positions or an identity that the mission refers to
     uint8_t goal_x, goal_y                # the first goal in row order, if its direction is observed
     uint8_t object_count                  # identities 1 to object_count exist
-    uint8_t width, height, room_size      # of the level; room_size is 0 unless it is a grid of rooms
+    uint8_t width, height, room_size      # sizes of the level; room_size is 0 unless it is a grid of rooms
     uint8_t fault
     uint8_t agent_x, agent_y, agent_dir   # direction: 0 right, 1 down, 2 left, 3 up
     cell_t carrying                       # EMPTY for nothing
@@ -122,20 +122,20 @@ ctypedef struct grid_spec_t:
     # What the lanes of a batch share.
     const rules_t* rules
     int32_t width, height
-    int32_t room_size, columns, rows      # of grids of rooms, otherwise 0
+    int32_t room_size, columns, rows      # sizes of a grid of rooms; 0 for other levels
     int32_t see_through_walls
     int32_t view_size                     # number of cells that the agent sees ahead and across
     int32_t observes, layout              # numbers of OBSERVES and LAYOUTS in grid_lane.pyx
     int64_t image_size                    # number of elements of an image
     int32_t highlight                     # whether pictures of the whole grid highlight what the agent sees
-    tiles_t* tiles                        # of observed pictures; or NULL
-    const double* goal_directions         # by dy and dx to the goal, [2 * height - 1, 2 * width - 1]; or NULL
+    tiles_t* tiles                        # tiles of which observed images consist; or NULL
+    const double* goal_directions         # indexed by dy and dx to the goal, [2 * height - 1, 2 * width - 1]; or NULL
     uint64_t resets                       # number of episodes that lanes began, which threads count together
 
 
 cdef enum:
     MAX_ROOMS = 256
-    REMOVED = 255   # in place of a door: the whole wall was removed
+    REMOVED = 255   # stands for a door: the whole wall was removed
 
 
 ctypedef struct room_t:

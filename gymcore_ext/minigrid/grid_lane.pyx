@@ -49,7 +49,7 @@ cdef enum:
     APPEARANCE = 511       # the bits of a cell without the identity of its object
     LETTERS = 28           # a to z, blank and comma
     FLAT_TEXT = 96         # number of characters of the mission in a flat observation
-    CHANNELS = KINDS + COLORS + STATES   # of one-hot vectors
+    CHANNELS = KINDS + COLORS + STATES   # length of the one-hot vectors
     MANY = 1 << 30         # maximum number of steps, so that no count of them overflows
 
 cdef enum:  # as OBSERVES
@@ -667,7 +667,7 @@ cdef class Missions:
     cdef GridSpec spec
     cdef const uint8_t[:, ::1] lanes
     cdef const int32_t[::1] elapsed
-    cdef uint64_t resets        # of lanes when the missions were read
+    cdef uint64_t resets        # number of resets of lanes when the missions were read
     cdef readonly object texts
 
     def __cinit__(self, GridSpec spec, lanes, elapsed):

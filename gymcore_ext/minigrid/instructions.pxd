@@ -54,7 +54,7 @@ ctypedef struct instruction_t:
     # still there, because the reference environment updates positions only when an object is dropped.
     uint8_t missing_count
     missing_t missing[MAX_OBJECTS]
-    uint8_t marks[MAX_OBJECTS + 1]  # by identity; bit 2 k + i: the object matches description i of task k
+    uint8_t marks[MAX_OBJECTS + 1]  # indexed by identity; bit 2 k + i: the object matches description i of task k
 
 
 cdef inline instruction_t* instruction_of(const grid_lane_t* lane) noexcept nogil:

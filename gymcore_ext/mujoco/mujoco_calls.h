@@ -143,7 +143,7 @@ static int gymcore_mujoco_call(
     gymcore_mujoco_function *function, int count, gymcore_mujoco_function *then, const void *model, void *data,
     gymcore_fault *fault, const volatile int *stop)
 {
-    gymcore_trap trap, *outer = gymcore_trap_here; /* of an outer call, if its Python callback makes this call */
+    gymcore_trap trap, *outer = gymcore_trap_here; /* `outer`: of a call whose callback makes this call */
     gymcore_log_handler *log_handler = NULL;
     gymcore_text_handler *error_fn = NULL, *warning_fn = NULL;
     trap.outcome = GYMCORE_FINE;

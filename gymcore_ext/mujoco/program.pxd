@@ -45,7 +45,7 @@ cdef enum:
 
 ctypedef struct operand_t:
     int32_t space, offset
-    int32_t stride           # of `a`, `b` and `c`; 0 repeats one element
+    int32_t stride           # distance of elements in `a`, `b` and `c`; 0 repeats one element
 
 
 ctypedef packed struct operation_t:

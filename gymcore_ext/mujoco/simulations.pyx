@@ -104,7 +104,7 @@ ctypedef struct simulations_t:
     int32_t info_count
     int64_t info_width                   # infos are in registers, after reward and termination
     const info_field_t* fields
-    int32_t signature, state_size        # of MuJoCo's integration state
+    int32_t signature, state_size        # MuJoCo's code for its integration state, and the state's size
     int32_t array_count
     const int64_t* array_sizes           # 0 for arrays of the model, which are not saved
     const bint* float32_actions          # of LaneOwner
@@ -417,7 +417,7 @@ cdef class Simulations(LaneStore):
         """Return what `LaneStore.valid` does, but all numbers of a valid lane must be finite, too."""
         return LaneStore.valid(self, saved) & np.isfinite(saved["numbers"]).all(axis=1)
 
-    def start_from(self, qpos, qvel):
+    def set_initial_state(self, qpos, qvel):
         """Set the initial state of the next resets: float64 [num_lanes, nq] and [num_lanes, nv], or one row for all.
 
         The program still draws its random numbers. It sets the elements that are nan.

@@ -12,7 +12,7 @@ cdef class BatchBuffer:
     cdef bint reuse
     cdef int kind
     cdef bint fixed                      # whether the memory belongs to another owner
-    cdef str name                        # of this part, for messages
+    cdef str name                        # name of this part, for messages
     # An array.
     cdef ArrayRing ring
     cdef cnp.ndarray array               # the array that is being written; in memory of its own, only until `batch`

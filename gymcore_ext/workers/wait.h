@@ -51,7 +51,7 @@ static inline void gymcore_wait(gymcore_word *word, uint32_t value, uint32_t mas
     struct timespec time = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
     if (syscall(SYS_futex, word, FUTEX_WAIT_BITSET, value, &time, NULL, mask) == -1 && errno != EAGAIN &&
         errno != EINTR && errno != ETIMEDOUT)
-        gymcore_nap(1000000); /* in a sandbox without futexes; this is slow, but correct */
+        gymcore_nap(1000000); /* the sandbox has no futexes; this is slow, but correct */
 #else
     int64_t nap = 20000;
     (void)mask;

@@ -144,7 +144,7 @@ class TestStoresOfSimulations:
         simulations = hanging(2)._batch.store
         for wrong in (np.zeros((3, 1)), np.zeros((2, 1, 1)), np.zeros((2, 100))):
             with pytest.raises(ValueError):
-                simulations.start_from(wrong, np.nan)
+                simulations.set_initial_state(wrong, np.nan)
 
     @pytest.mark.parametrize("lane", [-1, 2])
     def test_models_of_other_lanes(self, lane: int) -> None:

@@ -412,14 +412,14 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
         if not all(map(np.array_equal, self._starts, (self.init_qpos, self.init_qvel))):
             self._compile_again()
         self._prepare_reset(seed)
-        self._simulations.start_from(*start)
+        self._simulations.set_initial_state(*start)
         if not self._resets_compiled:
             mujoco_module().mj_resetData(self.model, self.data)
             self._allow_steps()
         try:
             observation = self.reset_model()
         finally:
-            self._simulations.start_from(np.nan, np.nan)
+            self._simulations.set_initial_state(np.nan, np.nan)
         compiled = self._resets_compiled
         info = self._batch.infos(True) if compiled else self._get_reset_info()
         if self.render_mode == "human":
@@ -453,7 +453,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
         try:
             observation, reward, terminated = batch.step_single_numbers(action)
         except error.InvalidAction as problem:
-            raise self._refused(action, problem) from None
+            raise self._refusal(action, problem) from None
         if self._observe_step is not None:
             observation = self._observe_step()
         infos = batch.infos()
@@ -556,7 +556,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
     def reset_bounds(cls, options: Options) -> None:
         """Return None: options give positions and velocities (`start_of`), not bounds."""
 
-    def _refused(self, action: npt.ArrayLike, problem: error.InvalidAction) -> error.InvalidAction:
+    def _refusal(self, action: npt.ArrayLike, problem: error.InvalidAction) -> error.InvalidAction:
         """Return the error for an action, with Gymnasium's message for a wrong shape."""
         expected = (self._program.action_size,)
         with contextlib.suppress(ValueError):  # lists of different lengths have no shape

@@ -52,11 +52,11 @@ class MujocoVectorEnv(NativeVectorEnv):
         self, seed: int | list[int | None] | None, options: Options, mask: Mask | None
     ) -> tuple[object, Info]:
         model = self._model.model
-        self._simulations.start_from(*start_of(options, model.nq, model.nv, self.num_envs))
+        self._simulations.set_initial_state(*start_of(options, model.nq, model.nv, self.num_envs))
         try:
             return super()._reset_lanes(seed, options, mask)
         finally:
-            self._simulations.start_from(np.nan, np.nan)
+            self._simulations.set_initial_state(np.nan, np.nan)
 
     # --- models of lanes ------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ class Placement:
     def __init__(self, cpu: int, is_pinned: bool) -> None:
         """Set the CPU; `is_pinned` means that the program chose it, so the worker never pauses."""
         self._cpu, self._is_pinned = {cpu}, is_pinned
-        self._affinity: set[int] | None = None  # to restore
+        self._affinity: set[int] | None = None  # the affinity to restore
         self._paused, self._pause = False, _MIN_PAUSE
         self._run_ns = self._wait_ns = 0
         self._woke_at = self._check_at = 0.0

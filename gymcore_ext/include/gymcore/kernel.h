@@ -120,7 +120,7 @@ typedef struct {
      * aligned to 8 bytes. NULL: the bytes of the lane are copied. */
     int (*save)(void *lane, const void *shared, void *saved);
     void (*load)(void *lane, const void *shared, const void *saved);
-    const char *shared_name; /* of the capsule that `shared` comes from; NULL without one */
+    const char *shared_name; /* name of the capsule that `shared` comes from; NULL without one */
 } gymcore_lane_functions;
 
 /* Maximum number of instruction sets of a kernel's loops; the compiler determines the number. */
@@ -156,9 +156,9 @@ typedef struct {
     gymcore_write_loop *observe;
     gymcore_write_loop *write_infos; /* NULL without infos */
     gymcore_report_loop *report;     /* NULL: a step reports the counted values */
-    const char *shared_name; /* of the capsule that `shared` comes from, or NULL */
+    const char *shared_name; /* name of the capsule that `shared` comes from, or NULL */
     int32_t has_lanes;       /* whether the lanes are not columns, but memory that the store of a batch owns */
-    const gymcore_lane_functions *functions; /* of lanes that are structs, or NULL */
+    const gymcore_lane_functions *functions; /* functions of lanes that are structs, or NULL */
     /* Returns whether lanes have a fault that Python must raise, such as a failed simulation. NULL: no faults. */
     int (*faulted)(const void *lanes);
     gymcore_step_loops step[GYMCORE_MAX_ISAS]; /* baseline, then x86-64-v2, v3 and v4, as many as isa_count */
