@@ -22,8 +22,6 @@ from gymcore.spaces import Space
 from gymcore.specs import EnvSpec
 from gymcore_ext.python_envs.infos import copied
 
-__all__ = ["EnvState", "Layers", "check_layers", "load_layers", "save_layers", "state_layers"]
-
 # For each layer, outermost first: the name of its class, and attributes by name.
 Layers = tuple[tuple[str, dict[str, Any]], ...]
 

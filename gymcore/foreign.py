@@ -14,8 +14,6 @@ from gymcore.core import Env, Info, Options
 from gymcore.spaces.conversion import convert_space
 from gymcore.specs import from_gymnasium_spec
 
-__all__ = ["Adapter", "ForeignEnv", "adopt", "make_adopted"]
-
 # Attributes of the adapter itself; all others are set on the adapted environment.
 _ADAPTER_ATTRIBUTES = frozenset(
     {"env", "metadata", "render_mode", "spec", "action_space", "observation_space", "reward_range"}

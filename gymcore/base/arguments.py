@@ -18,22 +18,6 @@ import numpy.typing as npt
 from gymcore.error import ArgumentTypeError, InvalidAction, InvalidArgument
 from gymcore_ext.arrays import are_lanes
 
-__all__ = [
-    "argument_names",
-    "check_mask",
-    "check_options",
-    "check_rewards_are_numbers",
-    "checked_seeds",
-    "count",
-    "invalid_action",
-    "lane_indices",
-    "positive",
-    "seeds_per_env",
-    "split_reset_mask",
-    "time_limit",
-    "unexpected_arguments",
-]
-
 Lanes = npt.NDArray[np.int64]
 _Options: TypeAlias = dict[str, Any] | None
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["forwarded", "overridable", "settable"]
-
 
 def forwarded(name: str, doc: str) -> property:
     """Return a property that reads the attribute of `env`; it cannot be set.

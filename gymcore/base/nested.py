@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["map_leaves", "named_leaves", "rows_at", "stack_nested"]
-
 
 def map_leaves(function: Callable[..., object], first: object, *others: Any) -> Any:
     """Apply a function to the leaves of nested dicts, tuples and lists; return the same structure.

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["NewFile", "check_target", "write_npz"]
-
 
 def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> None:
     """Raise an `OSError` if no file can be made at `path`.

@@ -6,8 +6,6 @@ from typing import NoReturn, SupportsIndex
 
 from gymcore.error import CopyNotSupported
 
-__all__ = ["NoCopies"]
-
 
 class NoCopies:
     """Refuses copies and pickles of an object that owns processes, connections, files or views.

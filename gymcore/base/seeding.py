@@ -9,15 +9,6 @@ import numpy as np
 
 from gymcore import error
 
-__all__ = [
-    "RNG",
-    "RandomNumberGenerator",
-    "bit_generator_of",
-    "checked_seed",
-    "np_random",
-    "set_seed_sequence",
-]
-
 if TYPE_CHECKING:
     from numpy.random.bit_generator import ISeedSequence
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["data_equivalence", "data_shares_objects"]
-
 
 def data_equivalence(data_1: object, data_2: object, exact: bool = False) -> bool:
     """Return whether two observations, infos or other nested data are equal and of equal types.

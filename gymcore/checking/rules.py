@@ -21,8 +21,6 @@ from gymcore.core import Env
 from gymcore.error import FailedCheck
 from gymcore.logger import deprecation, warn
 
-__all__ = ["Rule", "apply"]
-
 
 class Rule(NamedTuple):
     """A condition on one or more values, and the consequence if they do not meet it.

@@ -9,8 +9,6 @@ from gymcore.base.optional_packages import pip_install
 from gymcore.core import Options
 from gymcore.error import DependencyNotInstalled, RemoteError
 
-__all__ = ["actor_class", "connected_ray"]
-
 
 def connected_ray(address: str | None = None) -> ModuleType:
     """Return the module `ray`, connected to a cluster.

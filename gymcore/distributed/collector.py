@@ -15,8 +15,6 @@ from gymcore.distributed.fragment import Fragment, FragmentMaker, Policy
 from gymcore.error import ClosedEnvironmentError, WorkerDied, WorkerTimeout
 from gymcore.vector.vector_env import VectorEnv
 
-__all__ = ["Collector"]
-
 MAX_LOSSES = 3
 """Number of times in a row that an actor may be lost without a fragment before it is an error."""
 

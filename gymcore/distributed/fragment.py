@@ -15,8 +15,6 @@ from gymcore.spaces.layouts import has_objects, layout_of
 from gymcore.vector.rollouts import Rollout, Steps, rows_like, write_row
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 
-__all__ = ["Fragment", "FragmentMaker", "Policy"]
-
 Policy = Callable[[Any, Any, np.random.Generator], object]
 
 

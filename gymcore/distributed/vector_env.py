@@ -25,8 +25,6 @@ from gymcore.vector.vector_env import AutoresetMode, VectorEnv, VectorStep
 from gymcore.vector.workers.failures import describe_lanes, worker_died_error, worker_timeout_error
 from gymcore.vector.workers.shared_memory import split_lanes
 
-__all__ = ["RayVectorEnv"]
-
 CLOSE_SECONDS = 5.0
 RAY_OPTIONS = ("num_actors", "address", "timeout", "copy", "actor_options")
 """Options of `RayVectorEnv`; others in `vector_kwargs` go to the environments in the actors."""

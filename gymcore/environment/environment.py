@@ -34,8 +34,6 @@ from gymcore.remote.server import Server
 from gymcore.specs.env_spec import Kwargs
 from gymcore.specs.ids import check_no_module
 
-__all__ = ["Environment", "EnvironmentWrapper", "GymEnvironment", "RemoteEnvironment"]
-
 ABORTED = 2
 """Terminal code of an episode ended by a time limit; 1 is a terminal state, 0 is neither."""
 

@@ -23,8 +23,6 @@ from gymcore.specs.env_spec import Kwargs
 from gymcore.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymcore.wrappers import RecordVideo, TimeLimit
 
-__all__ = ["GymAdapter", "is_level"]
-
 TERMINATED, TRUNCATED = 1, 2
 """Terminal codes: a terminal state, and an episode cut off, for example by a time limit."""
 

@@ -11,8 +11,6 @@ from gymcore.environment.environment import ABORTED, Environment
 from gymcore.environment.space_specs import space_of_spec
 from gymcore.environment.value_specs import is_value
 
-__all__ = ["EnvironmentEnv"]
-
 
 class EnvironmentEnv(Env):
     """An `Environment` with Gym's interface.

@@ -22,8 +22,6 @@ from gymcore.vector.workers.messages import MessageStream
 from gymcore.vector.workers.pool import WorkerProcess, workers_died_error
 from gymcore.vector.workers.worker import ProcessSetup
 
-__all__ = ["ProcessConnection"]
-
 ONE_LANE = [0]
 """Indices of lanes for error messages: the one environment is lane 0."""
 

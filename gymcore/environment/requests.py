@@ -8,8 +8,6 @@ from typing import Any
 from gymcore.base.arguments import positive
 from gymcore.error import InvalidArgument
 
-__all__ = ["HELLO", "KIND", "VERBS", "HostedEnvironment"]
-
 KIND = "environment"
 VERBS = ("seed", "reset", "execute", "episode_return", "close")
 """All possible requests; a request never names an attribute."""

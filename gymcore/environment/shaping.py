@@ -21,8 +21,6 @@ import numpy.typing as npt
 from gymcore.base.arguments import count
 from gymcore.error import ArgumentTypeError, InvalidArgument
 
-__all__ = ["VARIABLES", "parse_expression"]
-
 VARIABLES = ("states", "actions", "terminal", "reward", "next_states")
 
 Variables = Mapping[str, Any]

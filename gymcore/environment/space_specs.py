@@ -28,8 +28,6 @@ from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Spac
 from gymcore.spaces.text_numbers import numbers_of_texts, space_of_numbers
 from gymcore.spaces.utils import unflatten
 
-__all__ = ["SpaceSpec", "space_of_spec", "spec_of_space"]
-
 UNBOUNDED = 1e6
 """A bound of this magnitude or larger counts as no bound."""
 

@@ -16,17 +16,6 @@ import numpy.typing as npt
 
 from gymcore.error import ArgumentTypeError, InvalidArgument
 
-__all__ = [
-    "RESERVED",
-    "Kind",
-    "Spec",
-    "along",
-    "check_values",
-    "checked_spec",
-    "is_value",
-    "leaves",
-]
-
 Spec = dict[str, Any]
 """A specification of one value, or of several by name."""
 

@@ -9,8 +9,6 @@ from gymcore import error
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore_ext import rollouts
 
-__all__ = ["compute_advantages"]
-
 Floats = npt.NDArray[np.float32]
 
 

@@ -29,8 +29,6 @@ from gymcore.learn.settings import Settings
 from gymcore.specs.env_spec import Kwargs
 from gymcore.specs.ids import check_no_module
 
-__all__ = ["Checkpoint", "checkpoint_errors", "read_checkpoint"]
-
 Array = np.ndarray
 
 _VERSION = 1

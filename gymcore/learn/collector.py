@@ -22,8 +22,6 @@ from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore.vector.vector_env import VectorEnv
 from gymcore_ext.rollouts import store
 
-__all__ = ["Policy", "Rollout", "RolloutCollector"]
-
 Array = np.ndarray
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]

@@ -26,8 +26,6 @@ from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore.vector.rollouts import Lanes, Steps, empty_rows
 from gymcore.vector.vector_env import VectorEnv
 
-__all__ = ["DatasetWriter"]
-
 Arrays = dict[str, np.ndarray]
 
 # The oldest version of Minari that reads this format. Minari refuses versions that it doesn't know.

@@ -17,8 +17,6 @@ from gymcore.vector.lane_episodes import AutoresetMode
 from gymcore.vector.rollouts import Rollout
 from gymcore.vector.vector_env import VectorEnv
 
-__all__ = ["Evaluation", "evaluate", "play"]
-
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from gymcore.learn.ppo import PPO
 
-__all__ = ["Act", "policy_function"]
-
 Begins: TypeAlias = npt.NDArray[np.bool_] | None
 Act: TypeAlias = Callable[[object, Begins], object]
 """Function of observations [num_envs, ...], and of flags of the lanes whose episode begins.

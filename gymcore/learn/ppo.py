@@ -29,8 +29,6 @@ from gymcore.vector.vector_env import VectorEnv
 from gymcore.wrappers.transform_observation import flatten_batch
 from gymcore.wrappers.vector import FlattenObservation
 
-__all__ = ["PPO", "Settings"]
-
 Array = np.ndarray
 
 Callback = Callable[["PPO", dict[str, float]], object]

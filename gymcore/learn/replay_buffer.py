@@ -38,8 +38,6 @@ from gymcore_ext.replay import VERSION, ReplayMemory, priority_tree_size
 if sys.platform != "win32":
     from fcntl import LOCK_EX, LOCK_NB, flock
 
-__all__ = ["ReplayBuffer", "Transitions"]
-
 Array = np.ndarray
 
 

@@ -14,8 +14,6 @@ from gymcore.base.arguments import MAX_COUNT, positive
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.specs.env_spec import Kwargs
 
-__all__ = ["DEFAULTS", "Settings"]
-
 
 @dataclass(frozen=True)
 class Settings:

@@ -9,8 +9,6 @@ from gymcore.base.no_copies import NoCopies
 from gymcore.base.optional_packages import needs
 from gymcore.learn.ppo import PPO
 
-__all__ = ["TensorBoardLog"]
-
 
 class TensorBoardLog(NoCopies):
     """Writes the metrics of each update as TensorBoard events: a callback of `PPO.train`.

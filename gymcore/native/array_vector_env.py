@@ -355,6 +355,3 @@ def _copy_rows(array: Any, name: str, values: object) -> None:
         raise error.ArgumentTypeError(
             f"{name}: expected {array.dtype}, got {rows.dtype}"
         ) from problem
-
-
-__all__ = ["ArrayVectorEnv"]

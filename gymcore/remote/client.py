@@ -32,8 +32,6 @@ from gymcore.remote.transport import MAX_MESSAGE_BYTES, Connection, NotTheProtoc
 from gymcore.remote.wire import Frame, check_msgpack, decode, encode, message_hash
 from gymcore.vector.workers.failures import environment_error
 
-__all__ = ["Client"]
-
 CONNECT_SECONDS = 10.0
 CALL_SECONDS = 60.0
 CLOSE_SECONDS = 1.0

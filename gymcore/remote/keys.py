@@ -20,8 +20,6 @@ from gymcore.base.new_file import NewFile
 from gymcore.base.optional_packages import pip_install
 from gymcore.error import ArgumentTypeError, DependencyNotInstalled, InvalidArgument
 
-__all__ = ["client_context", "fingerprint", "make_keys", "server_context"]
-
 
 def make_keys(directory: str | Path) -> list[Path]:
     """Write new keys for a server and a client.

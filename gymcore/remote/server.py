@@ -21,8 +21,6 @@ from gymcore.remote.keys import fingerprint, server_context
 from gymcore.remote.transport import MAX_MESSAGE_BYTES, Connection, NotTheProtocol
 from gymcore.remote.wire import Frame, check_msgpack, decode, encode, message_hash
 
-__all__ = ["VERSION", "Hosted", "Server"]
-
 VERSION = 3
 """Version of the protocol, the first value of each message."""
 

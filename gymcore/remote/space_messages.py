@@ -13,8 +13,6 @@ from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.remote.wire import DTYPES, dtype_name
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Text, Tuple
 
-__all__ = ["is_array", "is_batch", "lane_bytes", "space_message", "space_of"]
-
 
 def space_message(space: Space) -> list[object]:
     """Return the name and the arguments that define a space, without its generator.

@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from gymcore.error import Error
 from gymcore.remote.wire import Frame
 
-__all__ = ["MAX_MESSAGE_BYTES", "Connection", "NotTheProtocol"]
-
 MAX_MESSAGE_BYTES = 256 << 20
 MAX_FRAMES = 100_000
 

@@ -27,8 +27,6 @@ from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore_ext.arrays import one_at_a_time
 
-__all__ = ["HostedVectorEnv", "RemoteVectorEnv"]
-
 KIND = "vector"
 VERBS = ("reset", "step", "render", "get_attr")
 

@@ -24,18 +24,6 @@ try:
 except ImportError:  # `check_msgpack` raises an error that names the package
     msgpack = None
 
-__all__ = [
-    "DTYPES",
-    "MAX_DEPTH",
-    "MAX_HEADER_BYTES",
-    "MAX_VALUES",
-    "check_msgpack",
-    "decode",
-    "dtype_name",
-    "encode",
-    "message_hash",
-]
-
 DTYPES = frozenset(
     ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
 )

@@ -72,6 +72,3 @@ def area_resizer(size: tuple[int, int], target: tuple[int, int]) -> Resizer:
     elif columns % width == 0:
         column_weights /= column_weights.shape[1]
     return Resizer(size, first_row, row_weights, first_column, column_weights, scale, offset)
-
-
-__all__ = ["area_resizer"]

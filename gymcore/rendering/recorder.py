@@ -15,8 +15,6 @@ from gymcore import error, logger
 from gymcore.rendering.tiling import Tiling, columns_for
 from gymcore.rendering.video_files import VIDEO_FORMATS, VideoWriter, as_rgb
 
-__all__ = ["RecordedFrames", "Recorder", "Trigger", "capped_cubic_video_schedule"]
-
 Trigger = Callable[[int], bool]
 
 

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from gymcore import error
 
-__all__ = ["Tiling", "columns_for", "tile_frames"]
-
 _Frames = npt.NDArray[np.uint8] | Sequence[npt.NDArray[np.uint8]]
 
 

@@ -23,8 +23,6 @@ from gymcore.base.new_file import NewFile
 from gymcore.base.no_copies import NoCopies
 from gymcore.base.optional_packages import pip_install
 
-__all__ = ["VIDEO_FORMATS", "VideoEncodingFailed", "VideoWriter", "as_rgb", "find_ffmpeg"]
-
 VIDEO_FORMATS = ("mp4", "gif")
 
 #: Seconds to wait for ffmpeg to finish before it is interrupted, and again before it is killed.

@@ -10,8 +10,6 @@ from gymcore.base import program
 from gymcore.spaces.masks import given_option
 from gymcore.spaces.space import Space, T_co
 
-__all__ = ["Composite"]
-
 
 class Composite(Space[T_co]):
     """A space with several subspaces; by default, an element has one part per subspace.

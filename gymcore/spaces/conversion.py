@@ -13,8 +13,6 @@ import numpy as np
 from gymcore import error, spaces
 from gymcore.spaces.space import Space
 
-__all__ = ["convert_space"]
-
 AnySpace = Space
 # A class of the other package; its arguments depend on the version.
 _Make = Callable[..., AnySpace]

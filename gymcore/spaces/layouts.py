@@ -25,16 +25,6 @@ from gymcore.spaces import Dict, Space, batching
 from gymcore.spaces.batching import concatenate, create_empty_array, iterate
 from gymcore_ext.layouts import grouped, leaves
 
-__all__ = [
-    "Layout",
-    "ObjectBatch",
-    "action_layout",
-    "has_objects",
-    "layout_of",
-    "map_layout",
-    "split_batch",
-]
-
 Layout: TypeAlias = tuple[Any, ...]
 
 

@@ -14,8 +14,6 @@ from gymcore.spaces.text import Text
 from gymcore.spaces.tuple import Tuple
 from gymcore.spaces.utils import flatten
 
-__all__ = ["numbers_of_texts", "space_of_numbers"]
-
 
 def space_of_numbers(space: Space) -> Space:
     """Return a space with a `MultiDiscrete` in the place of each `Text`.

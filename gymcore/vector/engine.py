@@ -39,18 +39,6 @@ from gymcore_ext.engine.actions import action_array
 from gymcore_ext.layouts import grouped, leaves
 from gymcore_ext.python_envs.infos import copied
 
-__all__ = [
-    "FLOATS",
-    "Lanes",
-    "Mask",
-    "StepResult",
-    "VectorEngine",
-    "check_name_of_call",
-    "checked_actions",
-    "checked_timeout",
-    "shown_lanes",
-]
-
 Lanes: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 StepResult: TypeAlias = tuple[ObsType, npt.NDArray[np.float64], Mask, Mask, Info]

@@ -15,14 +15,6 @@ from gymcore.spaces.utils import is_space_dtype_shape_equiv
 if TYPE_CHECKING:
     from gymcore.vector.protocols import EnvFn, PythonEngine
 
-__all__ = [
-    "adopt_spaces",
-    "check_equal_spaces",
-    "check_equivalent_spaces",
-    "checked_functions",
-    "values_per_env",
-]
-
 Fits: TypeAlias = Callable[[Space, Space], bool]
 
 _MAX_NAMED = 5

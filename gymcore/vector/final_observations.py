@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     from gymcore.spaces import Space
     from gymcore.vector.protocols import Batched
 
-__all__ = [
-    "add_final_frames",
-    "change_final_observations",
-    "final_batch",
-    "final_frames",
-    "frame_columns",
-    "put_final_batch",
-    "replace_final_obs",
-]
-
 _FRAME = "final_frame"
 
 

@@ -16,16 +16,6 @@ from gymcore_ext.lazy_dict import LazyDict, with_lazy_infos
 if TYPE_CHECKING:
     from gymcore_ext.lazy_dict import Maker
 
-__all__ = [
-    "GYM26_MAKERS",
-    "FinalInfos",
-    "ForwardsAttributes",
-    "Gym26VectorEnv",
-    "add_gym26_names",
-    "name_final_infos",
-    "remove_gym26_names",
-]
-
 
 class FinalInfos(np.ndarray[tuple[int, ...], np.dtype[np.object_]]):
     """Last infos of ended episodes, in the forms of both Gym 0.26 and Gymnasium.

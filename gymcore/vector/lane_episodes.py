@@ -11,8 +11,6 @@ import numpy.typing as npt
 from gymcore.base.arguments import split_reset_mask
 from gymcore.core import Options
 
-__all__ = ["AUTORESET_NUMBERS", "AutoresetMode", "LaneEpisodes"]
-
 Mask = npt.NDArray[np.bool_]
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gymcore.vector.lane_episodes import AutoresetMode
     from gymcore_ext.engine.batch import Batch
 
-__all__ = ["Batched", "CompiledEngine", "EnvFn", "LoopEngine", "PythonEngine", "RunsRollouts"]
-
 EnvFn: TypeAlias = Callable[[], Env]
 """A function that makes one environment of a vector environment."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from gymcore.vector.protocols import RunsRollouts
     from gymcore.vector.vector_env import VectorEnv
 
-__all__ = ["Rollout", "Steps", "empty_rows", "rows_like", "write_row"]
-
 Bools = npt.NDArray[np.bool_]
 Lanes = npt.NDArray[np.intp]
 OnEnd = Callable[["int | Lanes", Lanes, object], None]

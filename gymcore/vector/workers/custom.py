@@ -71,8 +71,6 @@ if TYPE_CHECKING:
 
     from gymcore.core import Env, Info
 
-__all__ = ["CustomWorkers"]
-
 Request: TypeAlias = tuple[str, object]
 """A command and its data."""
 

@@ -12,16 +12,6 @@ from typing import Any, NamedTuple
 from gymcore import error
 from gymcore.error import EnvironmentFailed, WorkerDied
 
-__all__ = [
-    "Failure",
-    "describe_failure",
-    "describe_lanes",
-    "environment_error",
-    "failures_error",
-    "worker_died_error",
-    "worker_timeout_error",
-]
-
 _MAX_SHOWN = 8
 
 

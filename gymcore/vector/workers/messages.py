@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-__all__ = ["FULL_PIPE_SECONDS", "SLICE_SECONDS", "MessageStream", "Pickled", "append_results"]
-
 _Result = TypeVar("_Result")
 
 # Header of a message, as in `multiprocessing.connection.Connection`: the length in bytes, or -1 and

@@ -13,8 +13,6 @@ import numpy as np
 from gymcore.base.arguments import count
 from gymcore.error import ArgumentTypeError, InvalidArgument
 
-__all__ = ["Place", "Placement", "placements"]
-
 Place: TypeAlias = contextlib.AbstractContextManager[None]
 
 # Seconds of work after which waiting on one CPU pays: its system calls take 5 to 8 us.

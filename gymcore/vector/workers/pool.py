@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from gymcore.vector.protocols import EnvFn
 
-__all__ = ["Replies", "WorkerPool", "WorkerProcess", "workers_died_error"]
-
 # Number of polls before a process sleeps: of the parent for a reply, of a worker for a request.
 # They take 20 to 50 us, as long as waking a sleeping process. Used only if every process has a CPU
 # of its own, because a spinning parent would take the CPU from a worker.

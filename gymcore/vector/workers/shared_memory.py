@@ -34,18 +34,6 @@ from gymcore_ext.python_envs.env_loop import EPISODE_STATS_LAYOUT, REWARD_AND_EN
 from gymcore_ext.python_envs.infos import InfoSlots
 from gymcore_ext.workers.channel import Channel
 
-__all__ = [
-    "Bounds",
-    "CrashLog",
-    "Memory",
-    "Plan",
-    "Results",
-    "SharedBlock",
-    "check_sharable",
-    "split_lanes",
-    "store_actions",
-]
-
 Bounds = list[tuple[int, int]]
 
 AddInfo = Callable[[Info, Info, int], Info]

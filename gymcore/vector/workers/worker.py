@@ -40,20 +40,6 @@ if TYPE_CHECKING:
     from gymcore.spaces import Space
     from gymcore.vector.protocols import EnvFn
 
-__all__ = [
-    "CLOSE",
-    "DONE",
-    "MESSAGE",
-    "MESSAGE_FOLLOWS",
-    "STEP",
-    "ProcessSetup",
-    "WorkerSpec",
-    "install_registered",
-    "pickled_registered",
-    "run_process",
-    "run_worker",
-]
-
 # Requests.
 STEP, MESSAGE_FOLLOWS, CLOSE = 1, 2, 3
 

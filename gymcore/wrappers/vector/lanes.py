@@ -30,18 +30,6 @@ from gymcore.vector.vector_env import (
 )
 from gymcore.wrappers.utils import Array
 
-__all__ = [
-    "BatchIndexer",
-    "LaneWrapper",
-    "SpacesOnly",
-    "VectorForm",
-    "join_infos",
-    "make_single",
-    "set_spaces",
-    "vector_form",
-    "without",
-]
-
 Lanes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
