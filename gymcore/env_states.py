@@ -41,7 +41,7 @@ class EnvState(NamedTuple):
             and random generator of the layer itself.
     """
 
-    env: Any
+    env: object
     layers: Layers
 
 

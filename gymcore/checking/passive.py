@@ -144,7 +144,7 @@ def _check_frame(mode: str, frame: object) -> None:
             _check_frame(mode.removesuffix("_list"), each)
 
 
-def env_render_passive_checker(env: Env) -> Any:
+def env_render_passive_checker(env: Env) -> object:
     """Render an environment; check its metadata and the frame, and return the frame.
 
     An undeclared render mode, or a frame rate that is not positive, raises `FailedCheck`.

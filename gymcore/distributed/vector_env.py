@@ -250,14 +250,14 @@ class LanesActor:
         self.envs = make(num_envs=num_envs)
         return {name: getattr(self.envs, name) for name in DESCRIBED}
 
-    def reset(self, seeds: list[int | None], options: Options, mask: Mask) -> tuple[Any, Info]:
+    def reset(self, seeds: list[int | None], options: Options, mask: Mask) -> tuple[object, Info]:
         """Reset the lanes of a mask."""
         if not mask.all():
             options = {**(options or {}), "reset_mask": mask}
         seed = None if seeds.count(None) == len(seeds) else seeds
         return self.envs.reset(seed=seed, options=options)
 
-    def step(self, actions: Any) -> VectorStep:
+    def step(self, actions: object) -> VectorStep:
         """Step all lanes."""
         return self.envs.step(actions)
 
@@ -276,7 +276,7 @@ def joined(layout: Layout, parts: list[object]) -> Any:
         array([0, 1, 2])
     """
 
-    def join(part: Layout, *batches: Any) -> object:
+    def join(part: Layout, *batches: np.ndarray) -> object:
         if part[0] == "array":
             return np.concatenate(batches)
         return tuple(itertools.chain.from_iterable(batches))

@@ -41,7 +41,7 @@ class EnvironmentEnv(Env):
         self.observation_space, self._to_observation, _ = space_of_spec(states)
         self.action_space, _, self._to_actions = space_of_spec(actions)
 
-    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[object, Info]:
         """Start an episode.
 
         Args:
@@ -60,13 +60,13 @@ class EnvironmentEnv(Env):
             self.environment.seed(seed)
         return self._split_states(self.environment.reset())
 
-    def step(self, action: object) -> tuple[Any, float, bool, bool, Info]:
+    def step(self, action: object) -> tuple[object, float, bool, bool, Info]:
         """Take one step; terminal 1 means terminated, 2 truncated."""
         states, terminal, reward = self.environment.execute(self._to_actions(action))
         observation, masks = self._split_states(states)
         return observation, float(reward), terminal == 1, terminal == ABORTED, masks
 
-    def _split_states(self, states: object) -> tuple[Any, Info]:
+    def _split_states(self, states: object) -> tuple[object, Info]:
         """Split states into the observation and the masks."""
         masks = {}
         if isinstance(states, Mapping):

@@ -41,7 +41,7 @@ def _serve(setup: ProcessSetup, create: bytes) -> None:
     stream = MessageStream(setup.connection)
     number, verb = 0, "create"
     hosted: HostedEnvironment | None = None
-    reply: Any
+    reply: object
     while verb != "close":
         try:
             if hosted is None:
@@ -97,7 +97,7 @@ class ProcessConnection:
             self._end()
             raise
 
-    def send(self, verb: str, *arguments: Any) -> None:
+    def send(self, verb: str, *arguments: object) -> None:
         """Send a request; the reply to an earlier one is discarded.
 
         Raises:

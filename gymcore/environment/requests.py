@@ -48,7 +48,7 @@ class HostedEnvironment:
         """Return the number of environment steps so far."""
         return self._steps
 
-    def respond(self, verb: str, arguments: Sequence[object]) -> Any:
+    def respond(self, verb: str, arguments: Sequence[object]) -> object:
         """Return the reply to a request; the owner of the environment handles closing.
 
         Args:
@@ -67,7 +67,7 @@ class HostedEnvironment:
             return None
         if verb == "reset" and arguments and arguments[0] is not None:
             positive("num_parallel", arguments[0], self._max_parallel)
-        result: Any = getattr(self.environment, verb)(*arguments)
+        result = getattr(self.environment, verb)(*arguments)
         if verb != "execute":
             return result
         rewards = result[-1]

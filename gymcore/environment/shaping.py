@@ -98,7 +98,7 @@ MODULES: dict[str, dict[str, object]] = {
 MODULES["np"] |= {"diff": _differences, "round": _round_array}
 # Functions other than ufuncs whose arguments are broadcast against each other.
 BROADCASTING = (*OPERATORS.values(), max, min, random.gauss, random.uniform, np.clip, np.where)
-# Minimum and maximum number of arguments of NumPy functions that are not ufuncs. Any further
+# Minimum and maximum number of arguments of NumPy functions that are not ufuncs. Further
 # argument would be a dtype or an output array.
 REDUCTIONS = "all any argmax argmin cumsum diff max mean median min prod round std sum var"
 ARGUMENTS = {"clip": (3, 3), "dot": (2, 2), "where": (3, 3)}

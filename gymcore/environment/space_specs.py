@@ -162,7 +162,7 @@ def _of_tuple(space: Tuple, kind: Kind) -> SpaceSpec:
     names = [f"gymtpl{k}" for k in range(len(space.spaces))]
     parts = _components(dict(zip(names, space.spaces, strict=True)), kind)
 
-    def to_values(values: tuple[object, ...]) -> dict[str, Any]:
+    def to_values(values: tuple[object, ...]) -> dict[str, object]:
         pairs = zip(parts.items(), values, strict=True)
         return {name: part.to_values(value) for (name, part), value in pairs}
 
@@ -179,7 +179,7 @@ def _of_dict(space: Dict, kind: Kind) -> SpaceSpec:
         {names[key]: subspace for key, subspace in space.spaces.items() if key not in masks}, kind
     )
 
-    def to_values(values: Mapping[str, object]) -> dict[str, Any]:
+    def to_values(values: Mapping[str, object]) -> dict[str, object]:
         result = {
             names[key]: parts[names[key]].to_values(value)
             for key, value in values.items()
@@ -273,7 +273,7 @@ def space_of_spec(spec: Spec) -> SpecSpace:
         )
         space = Box(low, high, dtype=dtype)
 
-    def converted(value: object) -> Any:
+    def converted(value: npt.ArrayLike) -> np.ndarray:
         return np.asarray(value, space.dtype)[() if isinstance(space, Discrete) else ...]
 
     return SpecSpace(space, converted, converted)

@@ -110,7 +110,7 @@ class VectorAdapter:
                 setattr(self, attribute, convert_space(getattr(envs, attribute), package))
         self._step = envs.step
 
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[object, Info]:
         """Start episodes; see `VectorEnv.reset`."""
         results: tuple[object, Info] = self.env.reset(seed=seed, options=options)
         return results

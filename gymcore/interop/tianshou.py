@@ -97,7 +97,7 @@ class TianshouVectorEnv(BaseVectorEnv):
         }
         self._seeds: list[int | None] = [None] * envs.num_envs
 
-    def reset(self, env_id: Ids = None, **kwargs: Any) -> tuple[Any, Array]:
+    def reset(self, env_id: Ids = None, **kwargs: Any) -> tuple[object, Array]:
         """Start new episodes.
 
         Args:
@@ -117,7 +117,7 @@ class TianshouVectorEnv(BaseVectorEnv):
         self._seeds = [None if mask[i] else seed for i, seed in enumerate(self._seeds)]
         return map_leaves(lambda rows: rows[ids], observations), split_rows(infos, mask)[ids]
 
-    def step(self, action: object, id: Ids = None) -> tuple[Any, Array, Array, Array, Array]:
+    def step(self, action: object, id: Ids = None) -> tuple[object, Array, Array, Array, Array]:
         """Step the selected environments.
 
         Args:
@@ -150,7 +150,7 @@ class TianshouVectorEnv(BaseVectorEnv):
             values[i] = value
         self.envs.set_attr(key, values)
 
-    def render(self, **kwargs: object) -> list[Any]:
+    def render(self, **kwargs: object) -> list[object]:
         """Return the result of each environment's `render`."""
         return list(self.envs.render() or [None] * self.env_num)
 

@@ -46,7 +46,7 @@ def put_infos(infos: Info, source: Info, mask: Bools) -> None:
         infos.setdefault(f"_{key}", np.zeros(len(mask), np.bool_))[mask] = True
 
 
-def _rows_of(array: Any, key: Any, rows: np.ndarray) -> np.ndarray:
+def _rows_of(array: Any, key: object, rows: np.ndarray) -> np.ndarray:
     """Return the infos' array for a key, after a check that `rows` can be written to it."""
     if isinstance(array, np.ndarray) and array.shape == rows.shape:
         return array
@@ -56,7 +56,7 @@ def _rows_of(array: Any, key: Any, rows: np.ndarray) -> np.ndarray:
     )
 
 
-def _checked_infos(name: str, infos: Any, num_envs: int) -> Info:
+def _checked_infos(name: str, infos: object, num_envs: int) -> Info:
     """Return infos of all lanes, after a check that each value has a row for each lane."""
     if not isinstance(infos, dict):
         raise error.ArgumentTypeError(f"{name}: expected a dict, got {infos!r:.80} ({type(infos)})")
@@ -250,10 +250,10 @@ class ArrayVectorEnv(VectorEngine):
         self._put_infos(infos, self._reset_infos, begun)
         return observations, infos
 
-    def _checked_actions(self, actions: Any, count: int) -> object:
+    def _checked_actions(self, actions: npt.ArrayLike, count: int) -> object:
         return self._batch.checked_actions(actions, count) if self._checks_actions else actions
 
-    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
+    def _step_engine(self, actions: npt.ArrayLike, lanes: Lanes | None) -> StepResult:
         self._refuse_inside("step")
         batch = self._batch
         checked = actions if self._checks_actions else self._no_actions
@@ -273,7 +273,7 @@ class ArrayVectorEnv(VectorEngine):
                 _copy_rows(self._truncated, "step_lanes: truncated", flags)
                 self._ends[self._truncated] |= 2
             final_infos: Info = {}
-            begins: npt.NDArray[Any] = self.resetting
+            begins: np.ndarray = self.resetting
             if same_step := self.autoreset_mode is AutoresetMode.SAME_STEP:
                 begins = self._ends
                 if self.max_episode_steps is not None:
@@ -310,7 +310,7 @@ class ArrayVectorEnv(VectorEngine):
         finally:
             self._is_inside = was_inside
 
-    def _copy_observations(self, arrays: list[Any], name: str, values: Any) -> None:
+    def _copy_observations(self, arrays: list[np.ndarray], name: str, values: object) -> None:
         error_type = error.InvalidArgument
         parts = leaves(self._layout, name, values, error_type, error_type)
         for array, (where, _, rows) in zip(arrays, parts, strict=True):
@@ -341,7 +341,7 @@ class ArrayVectorEnv(VectorEngine):
         self._batch.close()
 
 
-def _copy_rows(array: Any, name: str, values: object) -> None:
+def _copy_rows(array: np.ndarray, name: str, values: object) -> None:
     """Copy values of all lanes into an array of the same kind of numbers."""
     rows = np.asarray(values)
     if rows.shape != array.shape and (rows.ndim or array.ndim > 1):  # one number fits all lanes

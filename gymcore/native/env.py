@@ -106,8 +106,8 @@ class NativeEnv(DrawnEnv[ObsType, ActType], metaclass=NativeEnvMeta):
     in_python: ClassVar[tuple[str, ...]] = ()
     observation_method: ClassVar[str | None] = None
     # Overrides that observe in Python after a reset and after a step.
-    _observe: ClassVar[Callable[[Any], Any] | None] = None
-    _observe_step: ClassVar[Callable[[Any], Any] | None] = None
+    _observe: ClassVar[Callable[..., Any] | None] = None
+    _observe_step: ClassVar[Callable[..., Any] | None] = None
 
     # Attributes that are left out of copies and pickles, and are created again.
     _not_pickled: ClassVar[tuple[str, ...]] = ("_batch", "_generator", "_renderer", "_drawing")
@@ -396,7 +396,7 @@ class NativeEnv(DrawnEnv[ObsType, ActType], metaclass=NativeEnvMeta):
         return state.astype(dtype) if step == self._elapsed() else state
 
     @state.setter
-    def state(self, value: Any) -> None:
+    def state(self, value: npt.ArrayLike | None) -> None:
         if value is None:
             return
         self._ensure_seeded()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gymcore import error
 from gymcore.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
@@ -36,7 +38,7 @@ def leaves_of(layout: Layout) -> tuple[tuple[np.dtype, tuple[int, ...]], ...]:
     return tuple(leaf for part in layout[-1] for leaf in leaves_of(part))
 
 
-Action = tuple[tuple[Any, tuple[int, ...]], tuple[tuple[int, int], ...]]
+Action = tuple[tuple[npt.DTypeLike, tuple[int, ...]], tuple[tuple[int, int], ...]]
 
 
 def checked_action(space: object) -> Action | None:
@@ -86,5 +88,5 @@ def check_spaces(env: Any) -> None:
         )
 
 
-def _arrays_as_text(arrays: Any) -> str:
+def _arrays_as_text(arrays: Iterable[tuple[npt.DTypeLike, tuple[int, ...]]]) -> str:
     return ", ".join(f"{np.dtype(dtype).name} {list(shape)}" for dtype, shape in arrays)

@@ -39,7 +39,7 @@ def stream_state(generator: object) -> dict[str, object]:
     """
     bits = getattr(generator, "bit_generator", None)
     if isinstance(bits, np.random.PCG64):
-        return cast("dict[str, Any]", bits.state)
+        return cast("dict[str, object]", bits.state)
     if not isinstance(generator, (np.random.Generator, np.random.RandomState)):
         raise error.ArgumentTypeError(
             f"np_random: expected a numpy.random.Generator, got {generator!r}"
@@ -48,7 +48,7 @@ def stream_state(generator: object) -> dict[str, object]:
         f"np_random: compiled environments draw from PCG64, which {generator} seeds with its next "
         "128 bits; for the numbers of Gymnasium, pass a Generator over PCG64"
     )
-    return cast("dict[str, Any]", np.random.PCG64(int.from_bytes(generator.bytes(16))).state)
+    return cast("dict[str, object]", np.random.PCG64(int.from_bytes(generator.bytes(16))).state)
 
 
 class PCG64(np.random.PCG64):

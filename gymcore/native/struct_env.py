@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.core import Info
+from gymcore.core import ActType, Info, ObsType
 from gymcore.native.env import NativeEnv
 from gymcore.native.kernel_spaces import array_layout, checked_action, leaves_of
 from gymcore.native.parameters import KernelSpec, Parameter
@@ -26,7 +26,7 @@ from gymcore_ext.lanes.struct_lanes import StructLanes
 _ENGINE_INFOS = ("env_id", "episode", "final_frame", "final_info", "final_obs")
 
 
-class StructEnv(NativeEnv):
+class StructEnv(NativeEnv[ObsType, ActType]):
     """Base of environments whose state is a struct, with compiled functions for one lane.
 
     `StructEnv.of` makes a class from the functions (`gymcore_lane_functions` in
@@ -156,7 +156,7 @@ class StructEnv(NativeEnv):
         """Return a digest of the class name and the lane size."""
         return digest(f"{type(self).__qualname__} {self.lane_bytes}".encode())
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
+    def step(self, action: Any) -> tuple[ObsType, float, bool, bool, Info]:
         """Step with an element of `action_space`; see `Env.step`.
 
         Raises:

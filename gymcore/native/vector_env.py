@@ -290,7 +290,7 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
             self._show()
         return results
 
-    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
+    def _step_engine(self, actions: np.ndarray, lanes: Lanes | None) -> StepResult:
         assert lanes is not None  # `step` steps all
         if self._keeps_frames:
             self._remember_actions(actions, lanes)
@@ -305,7 +305,7 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
         self._check_call("step")
         self._check_reset("step")
 
-    def _checked_actions(self, actions: Any, count: int) -> np.ndarray:
+    def _checked_actions(self, actions: npt.ArrayLike, count: int) -> np.ndarray:
         return self._batch.checked_actions(actions, count)
 
     def _ended_lanes(self) -> Bools:

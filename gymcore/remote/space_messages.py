@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -46,7 +45,7 @@ def space_message(space: Space) -> list[object]:
     raise ArgumentTypeError(f"space: expected one of arrays, texts, tuples or dicts, got {space}")
 
 
-def space_of(message: Iterable[Any]) -> Space:
+def space_of(message: Sequence[object]) -> Space:
     """Return the space that a message describes.
 
     Raises:
@@ -54,7 +53,7 @@ def space_of(message: Iterable[Any]) -> Space:
     """
     try:
         name, *arguments = message
-        return _CONSTRUCTORS[name](*arguments)
+        return _CONSTRUCTORS[str(name)](*arguments)
     except Exception as problem:
         raise InvalidArgument(f"space: expected a space, got {message!r:.80} ({problem})") from None
 
@@ -104,7 +103,7 @@ def _dtype(name: str) -> type[np.generic]:
     return np.dtype(name).newbyteorder("=").type
 
 
-def _box(low: Any, high: Any, dtype: str, *bounded: Any) -> Box:
+def _box(low: np.ndarray, high: np.ndarray, dtype: str, *bounded: np.ndarray) -> Box:
     space = Box(low, high, dtype=_dtype(dtype))
     if space.dtype.kind != "i":
         return space

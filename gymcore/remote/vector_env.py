@@ -306,7 +306,7 @@ class RemoteVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         raise error.UnsupportedMode(f"np_random: the generators are on the server {self.address}")
 
     @property
-    def np_random_seed(self) -> Any:
+    def np_random_seed(self) -> tuple[int, ...]:
         """Not available, like `np_random`, because random numbers are drawn on the server."""
         self._generators()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,7 +164,7 @@ class Renderer:
 def _drawing_object(name: str, of_renderer: str) -> property:
     """Return a property for a pygame object of the window, which a subclass may replace."""
 
-    def read(env: DrawnEnv) -> Any:
+    def read(env: DrawnEnv) -> object:
         if name in env._drawing:
             return env._drawing[name]
         return getattr(env._renderer, of_renderer, None)
@@ -188,7 +188,7 @@ class DrawnEnv(Env[ObsType, ActType]):
     _renderer: Renderer | None = None
 
     # The values that a `render` of a subclass has set, as in Gymnasium.
-    _drawing: Mapping[str, Any] = MappingProxyType({})
+    _drawing: Mapping[str, object] = MappingProxyType({})
     screen = _drawing_object("screen", "surface")
     surf = _drawing_object("surf", "surface")
     clock = _drawing_object("clock", "clock")

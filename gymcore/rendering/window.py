@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from gymcore import error, logger
 from gymcore.base import process_wide
@@ -48,7 +48,7 @@ class _SurfaceBackend:
     """A `pygame.Window` with a surface, as in pygame-ce since 2.5."""
 
     def __init__(self, pygame: ModuleType, title: str, size: tuple[int, int]) -> None:
-        self.window: Any = pygame.Window(title, size)
+        self.window = pygame.Window(title, size)
 
     def show(self, frame: pygame.Surface) -> None:
         self.window.get_surface().blit(frame, (0, 0))
@@ -65,7 +65,7 @@ class _TextureBackend:
     def __init__(self, pygame: ModuleType, title: str, size: tuple[int, int]) -> None:
         from pygame._sdl2 import video
 
-        self.window: Any = video.Window(title, size)
+        self.window = video.Window(title, size)
         self._renderer = video.Renderer(self.window, accelerated=0)
         self._texture = video.Texture(self._renderer, size, streaming=True)
         # pygame before 2.2 swaps the channels of a texture that is updated from 24-bit pixels.

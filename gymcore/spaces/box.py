@@ -44,7 +44,7 @@ def array_short_repr(arr: Array) -> str:
     """Return the value of a constant array, or any other array, as text.
 
     Args:
-        arr: Any array of numbers.
+        arr: An array of numbers.
 
     Returns:
         For example "1.0" for an array of ones, "[0. 1.]" otherwise.

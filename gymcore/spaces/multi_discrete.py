@@ -214,7 +214,7 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
         """Return the space of some of the elements.
 
         Args:
-            index: Any index for `nvec`.
+            index: An index for `nvec`.
 
         Returns:
             A `Discrete` for one element, otherwise a `MultiDiscrete`, with a copy of the random

@@ -121,7 +121,7 @@ class PlayableGame:
 
     def _get_video_size(self, zoom: float | None = None) -> tuple[int, int]:
         """Return the width and height of the zoomed frames."""
-        frame: Any = self.env.render()
+        frame = self.env.render()
         if isinstance(frame, list):
             if not frame:
                 raise error.ResetNeeded("the environment must be reset before it is played")
@@ -357,7 +357,7 @@ def _loop(
             ended = terminated or truncated
             if callback is not None:
                 callback(before, observation, action, reward, terminated, truncated, info)
-        frame: Any = env.render()
+        frame = env.render()
         if isinstance(frame, list):
             frame = frame[-1] if frame else None
         if frame is not None:

@@ -157,7 +157,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
 
     def _call_lanes(
         self, name: str, args: tuple[object, ...], kwargs: dict[str, object]
-    ) -> Sequence[Any]:
+    ) -> Sequence[object]:
         """Return the result of a method, or the value of an attribute, for each lane."""
         raise UnsupportedMode(f"call: {self} does not support this method")
 

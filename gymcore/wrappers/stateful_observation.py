@@ -234,7 +234,7 @@ class FrameStackObservation(
 ):
     """Stack the last observations, the newest last.
 
-    Any space that can be batched is supported: arrays get a new first axis, `[stack_size, ...]`.
+    All spaces that can be batched are supported: arrays get a new first axis, `[stack_size, ...]`.
     Returned arrays belong to the caller. Observations are copied when they are stored, so an
     environment may reuse its array at every step.
 
@@ -488,7 +488,7 @@ class TimeFormat:
         # Still a dict or tuple if a part (a sequence or a graph) cannot be flattened.
         self.space: Space = flatten_space(self._joined) if flat else self._joined
 
-    def _put(self, observation: Any, time: Any) -> object:
+    def _put(self, observation: Any, time: object) -> object:
         if isinstance(self._single, Dict):
             return {self._key: time, **observation}
         if isinstance(self._single, Tuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Generic
+from typing import Generic
 
 import numpy as np
 import numpy.typing as npt
@@ -165,7 +165,7 @@ class RescaleAction(TransformAction[ObsType, Array, Array]):
         self._batch = func, func
 
 
-class DiscretizeAction(NumbersBins, TransformAction[ObsType, Any, Array]):
+class DiscretizeAction(NumbersBins, TransformAction[ObsType, int | Array, Array]):
     """Split each component of a bounded `Box` action space into equal bins, chosen by index.
 
     Attributes:

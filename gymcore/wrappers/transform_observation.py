@@ -781,7 +781,11 @@ def join_frames(
 
 
 def _add_frame(
-    only: bool, render_key: str, obs_key: str | None, observation: Any, frame: object
+    only: bool,
+    render_key: str,
+    obs_key: str | None,
+    observation: Any,
+    frame: object,
 ) -> object:
     """Add a frame to an observation, which is a dict if `obs_key` is None."""
     if only:

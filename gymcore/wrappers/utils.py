@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial, singledispatch
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,7 @@ Array: TypeAlias = np.ndarray
 Number: TypeAlias = float | np.floating | np.integer
 Change: TypeAlias = Callable[[Array], Array]
 State: TypeAlias = dict[str, Any]
-Moments: TypeAlias = tuple[Any, Any, float]
+Moment = TypeVar("Moment", float, np.ndarray)
 Function: TypeAlias = Callable[[Any], Any]
 
 
@@ -113,9 +113,7 @@ class RunningMeanStd:
             ) from None
         self.update_from_moments(np.mean(x, axis=0), np.var(x, axis=0), x.shape[0])
 
-    def update_from_moments(
-        self, batch_mean: npt.ArrayLike, batch_var: npt.ArrayLike, batch_count: float
-    ) -> None:
+    def update_from_moments(self, batch_mean: Any, batch_var: Any, batch_count: float) -> None:
         """Add a batch given by its moments.
 
         Args:
@@ -180,7 +178,7 @@ class RunningMeanStd:
         self.mean, self.var = (np.asarray(each, dtype)[()] for each in merged[:2])
         self.count = merged[2]
 
-    def _moments(self, name: str, other: RunningMeanStd) -> Moments:
+    def _moments(self, name: str, other: RunningMeanStd) -> tuple[Array, Array, float]:
         """Return the moments of other statistics in double precision."""
         if not isinstance(other, RunningMeanStd):
             raise ArgumentTypeError(f"{name}: expected a RunningMeanStd, got {type(other)}")
@@ -248,8 +246,13 @@ class RunningMeanStd:
 
 
 def update_mean_var_count_from_moments(
-    mean: Any, var: Any, count: float, batch_mean: Any, batch_var: Any, batch_count: float
-) -> Moments:
+    mean: Moment,
+    var: Moment,
+    count: float,
+    batch_mean: Moment,
+    batch_var: Moment,
+    batch_count: float,
+) -> tuple[Moment, Moment, float]:
     """Combine the mean, variance and count of two sets; see Chan, Golub and LeVeque (1979).
 
     Examples:
@@ -310,7 +313,7 @@ def create_zero_array(space: Space) -> Any:
     `create_zero_array.register(MySpace)` adds support for another type of space.
 
     Args:
-        space: Any space.
+        space: The space.
 
     Returns:
         A new element of the space. Numbers are 0, or the bound nearest to 0; texts have their

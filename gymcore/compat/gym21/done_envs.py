@@ -27,7 +27,7 @@ from gymcore.vector.vector_env import Seeds
 __all__ = ["DoneEnv", "DoneVectorEnv"]
 
 # Observations, rewards float64 [num_envs], dones bool [num_envs], one info per environment.
-VectorDoneStep = tuple[Any, Array, npt.NDArray[np.bool_], list[Info]]
+VectorDoneStep = tuple[object, Array, npt.NDArray[np.bool_], list[Info]]
 
 
 def _new_seed() -> int:

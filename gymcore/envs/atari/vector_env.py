@@ -412,7 +412,7 @@ class PreprocessedAtariEnv(NativeEnv):
         """Return the object that seeds the lanes of a batch of this game."""
         return _GameSeeds(batch, self.pipeline.noop_seeding == "gymnasium")
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
+    def step(self, action: Any) -> tuple[npt.NDArray[np.uint8], float, bool, bool, Info]:
         """Take one action; see `Env.step`.
 
         Raises:
@@ -459,7 +459,7 @@ class PreprocessedAtariEnv(NativeEnv):
         return np.array(self.ale.getRAM(), np.float64)
 
     @state.setter
-    def state(self, value: Any) -> None:
+    def state(self, value: object) -> None:
         ram = np.asarray(value)
         if ram.shape != (128,) or not _are_bytes(ram):
             raise error.InvalidArgument(f"state: expected 128 bytes, got {value!r}")
@@ -468,7 +468,7 @@ class PreprocessedAtariEnv(NativeEnv):
         for index, byte in enumerate(ram.tolist()):
             self.ale.setRAM(index, int(byte))
 
-    def _render_frame(self, render_mode: str, state: object) -> Any:
+    def _render_frame(self, render_mode: str, state: object) -> npt.NDArray[np.uint8] | None:
         """Return the screen [height, width, 3] uint8, or show it."""
         frame = self.ale.getScreenRGB()
         if render_mode == "rgb_array":
@@ -594,7 +594,7 @@ class PresetAtariVectorEnv(AtariVectorEnv):
 
     ignored_arguments: ClassVar[dict[str, object]] = {"frameskip": 1}  # of the ids
 
-    def __init__(self, *args: Any, frameskip: Any = 1, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, frameskip: int | tuple[int, int] = 1, **kwargs: Any) -> None:
         """Make the batch, with the preset's `frameskip` instead of 1; see `AtariVectorEnv`."""
         super().__init__(*args, **kwargs, **({} if frameskip == 1 else {"frameskip": frameskip}))
 

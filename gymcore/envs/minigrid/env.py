@@ -421,7 +421,7 @@ class MiniGridEnv(StructEnv):
         return self._lane_record().copy() if self._batch.is_ready else None
 
     @state.setter
-    def state(self, value: Any) -> None:
+    def state(self, value: object) -> None:
         raise error.ArgumentTypeError("state: set grid, agent_pos etc., or call set_state()")
 
     def set_state(self, state: np.ndarray) -> None:
@@ -613,7 +613,7 @@ class MiniGridVectorEnv(NativeVectorEnv):
             self._read_all_missions()
         return self._with_missions(super().step(actions), None)
 
-    def _step_engine(self, actions: object, lanes: Lanes | None) -> StepResult:
+    def _step_engine(self, actions: np.ndarray, lanes: Lanes | None) -> StepResult:
         self._read_all_missions()
         return self._with_missions(super()._step_engine(actions, lanes), lanes)
 

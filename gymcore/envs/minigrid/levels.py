@@ -75,7 +75,7 @@ class Level:
     rules: str
     arguments: Mapping[str, object]
     fixed: Mapping[str, object]
-    steps: Callable[[Any], int]
+    steps: Callable[[SimpleNamespace], int]
     see_through_walls: bool = False
 
     def shape(self, name: str, arguments: Mapping[str, object]) -> Shape:

@@ -58,7 +58,7 @@ _RENDERING_ARGUMENTS = (
 
 # The arguments of Gymnasium's `_get_rew`, each as a function of the environment after a step, the
 # action, whether the episode has ended, and the infos.
-_REWARD_ARGUMENTS: dict[str, Callable[[Any, Any, bool, Info], Any]] = {
+_REWARD_ARGUMENTS: dict[str, Callable[[Any, object, bool, Info], Any]] = {
     "action": lambda env, action, terminated, infos: action,
     "pos_after": lambda env, action, terminated, infos: env.data.qpos[2],
     "terminated": lambda env, action, terminated, infos: terminated,
@@ -610,7 +610,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
         return self.state_vector() if self._batch.is_ready else None
 
     @state.setter
-    def state(self, value: Any) -> None:
+    def state(self, value: npt.ArrayLike | None) -> None:
         if value is not None:
             numbers = np.asarray(value)
             if numbers.shape != (self.model.nq + self.model.nv,):
@@ -621,7 +621,11 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
             self.set_state(numbers[: self.model.nq], numbers[self.model.nq :])
 
     def set_state(  # type: ignore[override]
-        self, qpos: Any = None, qvel: Any = None, *, state: Any = None
+        self,
+        qpos: Any = None,
+        qvel: npt.ArrayLike | None = None,
+        *,
+        state: np.ndarray | None = None,
     ) -> None:
         """Set positions and velocities, as in `MujocoEnv`, or restore a state of `get_state`.
 

@@ -17,6 +17,8 @@ from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.vector.engine import Mask
 
 if TYPE_CHECKING:
+    import mujoco
+
     from gymcore_ext.mujoco.simulations import Simulations
 
 # Physical options that may differ between lanes; the time step is shared.
@@ -178,10 +180,10 @@ class MujocoVectorEnv(NativeVectorEnv):
         self._model.close()
 
 
-def _state(data: Any) -> npt.NDArray[np.float64]:
+def _state(data: mujoco.MjData) -> npt.NDArray[np.float64]:
     return np.concatenate([data.qpos, data.qvel])
 
 
-def _owner(model: Any, name: str) -> Any:
+def _owner(model: mujoco.MjModel, name: str) -> object:
     """Return the object that has the attribute: the model or its physical options."""
     return model.opt if name in _OPTIONS else model

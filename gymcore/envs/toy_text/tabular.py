@@ -295,7 +295,7 @@ def _reject_change(self: object, *args: object, **kwargs: object) -> NoReturn:
     raise ArgumentTypeError(getattr(self, "reason", _FIXED))
 
 
-class FixedDict(dict[Any, Any]):
+class FixedDict(dict[int, Any]):
     """An immutable dict; copies are plain dicts."""
 
     __setitem__ = __delitem__ = __ior__ = _reject_change
@@ -306,7 +306,7 @@ class FixedDict(dict[Any, Any]):
         return dict, (dict(self),)
 
 
-class FixedList(list[Any]):
+class FixedList(list[object]):
     """An immutable list; copies are plain lists."""
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _reject_change

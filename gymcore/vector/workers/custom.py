@@ -36,7 +36,7 @@ import os
 import pickle
 import time
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -112,7 +112,7 @@ def _run_loop(
     setup: ProcessSetup,
     functions: tuple[Any, CloudpickleWrapper[Env]],
     index: int,
-    *shared: Any,
+    *shared: object,
 ) -> None:
     """Run the loop in its process."""
     loop, env_fn = functions
@@ -393,7 +393,7 @@ def _check_reported_fits(envs: LoopEngine, fits: Sequence[Sequence[object]]) -> 
             raise SpaceMismatch(f"{problems[k]} {describe_lanes(differing)} differ from {space}.")
 
 
-def _check_worker_signature(worker: Any) -> None:
+def _check_worker_signature(worker: Callable[..., object]) -> None:
     """Raise `InvalidArgument` if a loop does not take 8 arguments, `TypeError` if not callable."""
     try:
         signature = inspect.signature(worker)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -319,7 +319,7 @@ class TimeLimit(LaneWrapper, RecordConstructorArgs):
             joined["env_id"] = ids
         return joined
 
-    def _last(self, observations: object, infos: Info, rows: Lanes, count: int) -> Any:
+    def _last(self, observations: object, infos: Info, rows: Lanes, count: int) -> object:
         """Return final observations of these rows, in the form used by the engine's infos."""
         final_obs = infos.get("final_obs")
         dense = self._dense if final_obs is None else final_obs.dtype != object

@@ -49,7 +49,7 @@ class LaneWrapper(VectorWrapper):
         super().__init__(env)
         self._episodes = LaneEpisodes(env)
 
-    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[object, Info]:
         """Reset all lanes, or those in `options["reset_mask"]`; see `VectorEnv.reset`."""
         observations, infos = self.env.reset(seed=seed, options=options)
         return self._begin(observations, self._episodes.reset(options)), infos

@@ -109,13 +109,13 @@ class LaneRepeats(LaneWrapper):
 
     def _repeat(
         self,
-        actions: Any,
+        actions: object,
         lanes: Lanes | None,
         going: Mask,
-        results: Any,
+        results: tuple[Array, Array, Array, Array],
         infos: Info,
         times: int,
-        previous: Any,
+        previous: Array | None,
     ) -> tuple[object, Info]:
         """Take the actions again in the rows in `going`, and update the results in place.
 
@@ -145,13 +145,13 @@ class LaneRepeats(LaneWrapper):
             going[rows[ended]] = False
         return observations, self._merge_infos(all_infos, last_infos, lanes)
 
-    def _end_previous(self, previous: Any, observations: Any, ended: Mask, infos: Info) -> None:
+    def _end_previous(self, previous: Array, observations: Array, ended: Mask, infos: Info) -> None:
         """Discard the previous observations of rows that have begun another episode."""
         if "final_obs" in infos:
             self._raise_final(infos, previous.dtype, previous)
             previous[ended] = observations[ended]
 
-    def _raise_final(self, infos: Info, dtype: Any, before: Any) -> None:
+    def _raise_final(self, infos: Info, dtype: np.dtype | None, before: Array | None) -> None:
         """Replace final observations by their maximum with the ones before, if given."""
         higher = infos["final_obs"].copy()
         for i in np.flatnonzero(infos["_final_obs"]).tolist():

@@ -8,7 +8,6 @@ equal the observations that this wrapper would return at the end of the episode.
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -72,7 +71,7 @@ class LaneObservations(LaneWrapper):
         """Return the observations after a step; `begun` marks lanes with a new episode."""
         raise NotImplementedError
 
-    def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> Any:
+    def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> object:
         """Return the final observations; called before `_next` for the same step."""
         raise NotImplementedError
 
@@ -138,10 +137,10 @@ def lane_frames(
 class _PartFrames:
     """A `FrameMemory` for a dict or tuple space, with a separate memory for each part."""
 
-    def __init__(self, parts: dict[Any, Any] | tuple[Any, ...]) -> None:
+    def __init__(self, parts: object) -> None:
         self._parts = parts
 
-    def update(self, observations: object, changes: Changes, lanes: Lanes | None = None) -> Any:
+    def update(self, observations: object, changes: Changes, lanes: Lanes | None = None) -> object:
         return map_leaves(
             lambda frames, batch: frames.update(batch, changes, lanes), self._parts, observations
         )
@@ -163,7 +162,7 @@ class _ObjectFrames:
         self._oldest = oldest
         self._frames: list[list[object]] = [[] for _ in range(num_envs)]
 
-    def update(self, observations: object, changes: Changes, lanes: Lanes | None = None) -> Any:
+    def update(self, observations: object, changes: Changes, lanes: Lanes | None = None) -> object:
         chosen = range(len(self._frames)) if lanes is None else lanes.tolist()
         items = iterate(batch_space(self._space, len(chosen)), observations)
         stacks = []
@@ -185,7 +184,7 @@ class _ObjectFrames:
         for lane, stack in zip(target, stacks, strict=True):
             self._frames[lane] = stack
 
-    def _batch(self, frames: list[list[object]]) -> Any:
+    def _batch(self, frames: list[list[object]]) -> object:
         """Return stacks, or their oldest observations, as a batch that the caller owns."""
         space, rows = self._space, [stack[0] for stack in frames]
         if not self._oldest:
@@ -215,7 +214,7 @@ class _FrameObservations(LaneObservations, RecordConstructorArgs):
     def _next(self, observations: object, begun: Mask, lanes: Lanes | None) -> object:
         return self._frames.update(observations, begun, lanes)
 
-    def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> Any:
+    def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> object:
         changes = np.where(mask, np.uint8(PEEK), np.uint8(KEEP))
         return self._frames.update(observations, changes, lanes)
 
@@ -336,7 +335,7 @@ class TimeAwareObservation(LaneObservations, RecordConstructorArgs):
             self.timesteps[lanes] = times
         return self._format.join_batch(observations, times)
 
-    def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> Any:
+    def _last(self, observations: object, mask: Mask, lanes: Lanes | None) -> object:
         return self._format.join_batch(observations, self._next_times(lanes))
 
     def _next_times(self, lanes: Lanes | None) -> npt.NDArray[np.int32]:
@@ -483,7 +482,7 @@ class NormalizeObservation(
         result[mask] = self.observations(np.asarray(observations)[mask])
         return result
 
-    def observations(self, observations: Any) -> npt.NDArray[np.float32]:
+    def observations(self, observations: npt.ArrayLike) -> npt.NDArray[np.float32]:
         """Add a batch of observations to the statistics, and return the normalized batch.
 
         Returns:

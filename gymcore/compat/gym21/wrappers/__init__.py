@@ -65,7 +65,7 @@ class AtariPreprocessing(wrappers.AtariPreprocessing, core.Wrapper):
     def _draw_noops(self) -> int:
         return int(self.env.unwrapped.np_random.randint(1, self.noop_max + 1))
 
-    def _step_function(self) -> Callable[[Any], Any]:
+    def _step_function(self) -> Callable[[object], Any]:
         return lambda action: convert_to_terminated_truncated_step_api(self.env.step(action))
 
 

@@ -70,7 +70,9 @@ class LazyFrames:
 
     __slots__ = ("_frames", "dtype", "frame_shape", "lz4_compress", "shape")
 
-    def __init__(self, frames: Sequence[Any], lz4_compress: bool = False) -> None:
+    def __init__(
+        self, frames: Sequence[npt.ArrayLike | _CompressedFrame], lz4_compress: bool = False
+    ) -> None:
         """Store arrays of one shape and dtype without copying; `lz4_compress` needs lz4."""
         if not len(frames):
             raise error.InvalidArgument("frames: expected at least one frame, got none")
@@ -116,7 +118,7 @@ class LazyFrames:
         return f"LazyFrames(shape={self.shape}, dtype={self.dtype})"
 
 
-def _as_frame(frame: npt.ArrayLike | _CompressedFrame, compress: bool) -> Any:
+def _as_frame(frame: npt.ArrayLike | _CompressedFrame, compress: bool) -> Array | _CompressedFrame:
     """Return a frame in its stored form: as an array, or compressed."""
     if isinstance(frame, _CompressedFrame):
         return frame

@@ -40,7 +40,7 @@ class RecordEpisodeStatistics(wrappers.RecordEpisodeStatistics):
         array([1.], dtype=float32)
     """
 
-    def reset(self, **kwargs: object) -> tuple[Any, Info]:
+    def reset(self, **kwargs: object) -> tuple[object, Info]:
         """Reset the environment and the statistics of its episodes."""
         self.episode_start_times = np.full(self.num_envs, time.perf_counter())
         return super().reset(**kwargs)

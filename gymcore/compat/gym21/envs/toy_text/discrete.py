@@ -54,7 +54,7 @@ class DiscreteEnv(Env):
         self.lastaction: int | None = None
         return self.s
 
-    def step(self, action: Any) -> Any:
+    def step(self, action: int) -> Any:
         """Draw one of the outcomes of an action; its probability is `info["prob"]`."""
         outcomes = self.P[self.s][action]
         chosen = categorical_sample([outcome[0] for outcome in outcomes], self.np_random)
