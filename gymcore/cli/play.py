@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Any
 
 from gymcore.cli.errors import CliError
 from gymcore.cli.list import family_of
@@ -58,12 +57,20 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.plot:
             plot = PlayPlot(lambda *step: [step[3]], 150, ["reward"])
 
-        def after_step(*step: Any) -> None:
-            total[0] += float(step[3])
+        def after_step(
+            before: object,
+            after: object,
+            action: object,
+            reward: float,
+            terminated: bool,
+            truncated: bool,
+            info: dict[str, object],
+        ) -> None:
+            total[0] += float(reward)
             total[1] += 1
             if plot is not None:
-                plot.callback(*step)
-            if step[4] or step[5]:
+                plot.callback(before, after, action, reward, terminated, truncated, info)
+            if terminated or truncated:
                 print(f"episode     return {total[0]:.6g}, {total[1]} steps", flush=True)
                 total[:] = [0.0, 0]
 

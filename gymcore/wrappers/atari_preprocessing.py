@@ -95,7 +95,7 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
                 raise ArgumentTypeError(
                     f"Expect the `{name}` to be an integer, actually: {value!r}"
                 )
-        size: Any = (screen_size, screen_size) if is_integer(screen_size) else screen_size
+        size = (screen_size, screen_size) if is_integer(screen_size) else screen_size
         if not (
             isinstance(size, tuple)
             and len(size) == 2

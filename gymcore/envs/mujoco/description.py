@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +67,11 @@ class UnknownName(InvalidArgument, KeyError):
     __str__ = Exception.__str__
 
 
-def _number(kind: str, find: Callable[[str], Any], name: str) -> int:
+class _Named(Protocol):
+    id: int
+
+
+def _number(kind: str, find: Callable[[str], _Named], name: str) -> int:
     """Return the index of a body or site, given its name."""
     try:
         number: int = find(name).id

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -73,7 +72,7 @@ class DictInfoToList(
         for key, value in vector_infos.items():
             if isinstance(key, str) and key.startswith("_"):
                 continue
-            column: Any = value
+            column = value
             if isinstance(value, dict):
                 column = self._convert_info_to_list(value)
             elif not isinstance(value, np.ndarray):
