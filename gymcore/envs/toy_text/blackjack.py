@@ -27,7 +27,7 @@ SUITS = ("C", "D", "H", "S")
 FACES = ("J", "Q", "K")
 
 
-class FixedHand(FixedList):
+class FixedHand(FixedList[int]):
     """Cards that compiled code holds."""
 
     reason = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from gymcore_ext.physics.tabular import pack
 
 # Transitions by state and action, as mappings or sequences of Outcome, and the probabilities of
 # the initial states. Both are checked.
+Item = TypeVar("Item")
 Table: TypeAlias = Mapping[int, Any] | Sequence[Any] | np.ndarray
 # (probability, next state, reward, terminated)
 Outcome: TypeAlias = tuple[float, int, float, bool]
@@ -306,7 +307,7 @@ class FixedDict(dict[int, Any]):
         return dict, (dict(self),)
 
 
-class FixedList(list[object]):
+class FixedList(list[Item]):
     """An immutable list; copies are plain lists."""
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _reject_change
