@@ -224,7 +224,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
     def render(self) -> tuple[RenderFrame, ...] | None:
         """Return the frame of each environment; arrays are copies."""
         self._check_call("render")
-        frames: list[Any] = []
+        frames = []
         for lane, env in enumerate(self.envs):
             with _naming_lane(lane, "render"):
                 frame = env.render()
