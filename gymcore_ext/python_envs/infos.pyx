@@ -243,7 +243,7 @@ cdef object store_value(object column, object mask, Py_ssize_t env_num, object v
         elif dtype != column.dtype:
             column = column.astype(dtype)
     # The environment may change what it has put into its info.
-    if isinstance(value, (ndarray, list, tuple, dict, set)) and column.dtype == object:
+    if isinstance(value, (cnp.ndarray, list, tuple, dict, set)) and column.dtype == object:
         value = copied(value)
     column[<object> env_num] = value
     return column
