@@ -233,8 +233,7 @@ class _Decoder:
 
     def objects(self, shape: object, items: object, depth: int) -> Array:
         values = self.values(_checked(items, list, "items"), depth)
-        # The values are already in memory; check the shape against their number. References to
-        # objects are as large as int64.
+        # The values are in memory: check the shape against their number, and that of references.
         template = _array("<i8", shape, bytes(8 * len(values)))
         array = np.empty(len(values), object)
         for k, value in enumerate(values):
