@@ -217,6 +217,8 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv):
 
     _not_pickled = (*CompiledBox2DEnv._not_pickled, "_car", "_track", "_road_corners")
     contactListener_keepref = None  # there is none in Python
+    # The observation of `reset` while it calls the `step` of a subclass.
+    _first_observation: npt.NDArray[np.uint8] | None = None
     _car: _CompiledCar | None = None
     # Computed when a program asks for them; empty in a new episode.
     _track: list[TrackPoint]
@@ -297,9 +299,16 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv):
         """Begin an episode on a new track.
 
         With `domain_randomize`, `options={"randomize": False}` keeps the colors. A seed that is
-        negative or not an integer is an `Error`.
+        negative or not an integer is an `Error`. As in Gymnasium, the `step` of a subclass is called
+        with None, and the first observation is that of its result.
         """
         observation, info = super().reset(seed=seed, options=options)
+        if type(self).step is not CarRacing.step:
+            self._first_observation = observation
+            try:
+                observation = self.step(None)[0]
+            finally:
+                self._first_observation = None
         if self.verbose:
             episode = self._episode
             first, tiles = int(episode["first"]), int(episode["tiles"])
@@ -322,6 +331,8 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv):
             InvalidAction: If `action` is not three numbers, or not an element of `Discrete(5)`.
             ResetNeeded: If `reset` has not been called.
         """
+        if action is None and self._first_observation is not None:
+            return self._first_observation, 0, False, False, {}
         if not self.continuous and not self.action_space.contains(action):
             raise error.InvalidAction(
                 f"you passed the invalid action `{action}`. "

@@ -259,6 +259,20 @@ def dotted(package: Any) -> Any:
     return Mine
 
 
+def stepping(package: Any) -> Any:
+    racing = importlib.import_module(f"{package.__name__}.envs.box2d.car_racing")
+
+    class Mine(racing.CarRacing):  # type: ignore[misc, name-defined]
+        calls = 0
+
+        def step(self, action: Any) -> Any:
+            self.calls += 1 if action is not None else 100
+            observation, reward, *flags = super().step(action)
+            return observation // 2, reward + self.calls, *flags
+
+    return Mine
+
+
 SEEN = {"render_mode": "rgb_array"}
 HOOKS: dict[str, tuple[Any, dict[str, Any]]] = {
     "walker": (hilly, {}),
@@ -266,6 +280,7 @@ HOOKS: dict[str, tuple[Any, dict[str, Any]]] = {
     "racing": (turned, {}),
     "racing in random colors": (turned, {"domain_randomize": True}),
     "racing drawn seen": (drawn, SEEN),
+    "racing with its own step": (stepping, {}),
     "racing in other colors": (dotted, {}),
     "lander": (smoking, {}),
     "lander seen": (smoking, SEEN),
