@@ -373,6 +373,17 @@ def _float32_power(x, y):
     return lambda x, y: np.float64(_powf(np.float32(x), np.float32(y)))
 
 
+@_replaces(math.isclose)
+def _isclose(a, b, rel_tol=1e-9, abs_tol=0.0):
+    def isclose(a, b, rel_tol=1e-9, abs_tol=0.0):
+        if a == b or math.isinf(a) or math.isinf(b):
+            return a == b
+        difference = abs(b - a)
+        return difference <= max(rel_tol * max(abs(a), abs(b)), abs_tol)
+
+    return isclose
+
+
 @register_jitable
 def _squared(a):
     """Return the square of a number, and the rounding error of the square (T. J. Dekker, 1971)."""
@@ -408,7 +419,7 @@ def _hypot(x, y):
 
 @_internal
 def power(x, y):
-    """Compute the power of Python or NumPy; an exponent of integers must be a literal."""
+    """Compute the power of Python or NumPy; integers have exponents of 0 or more."""
     floats = any(_float_type(kind, None) for kind in (x, y))
     if is_array(x) or is_array(y):
         if floats:
@@ -416,10 +427,10 @@ def power(x, y):
         return lambda x, y: np.power(weak(x, y), weak(y, x))
     if floats:
         return lambda x, y: _pow(float(x), float(y))
-    if getattr(y, "literal_value", -1) < 0:
-        raise TypingError("** of two integers needs a literal exponent that is not negative")
 
     def multiplied(x, y):
+        if y < 0:
+            raise ValueError("** of two integers: expected an exponent of 0 or more")
         result = 1
         for _ in range(y):
             result *= x

@@ -6,6 +6,7 @@ Numba compiles a method for the types of each call, without the branches that `i
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 
 import llvmlite.binding as llvm
@@ -50,6 +51,8 @@ _DISTRIBUTIONS = {
     "geometric": ("p", "0 < p <= 1"),
 }
 _INTEGRAL = ("binomial", "geometric", "poisson")
+# Those that draw numbers of type float32 if the argument `dtype` is given.
+_TYPED = ("random", "standard_normal", "standard_exponential", "standard_gamma")
 
 
 class StreamType(types.Type):
@@ -132,15 +135,11 @@ def draw(rng, {names}):
         raise ValueError("rng.{name}: expected {check}")
     return drawn(rng, {names})
 
-def method(rng, {arguments}):
-    kinds = [{names}size, out]
-    return many if any(isinstance(k, Array) for k in kinds) or not is_none(size) else one
-
 def one(rng, {arguments}):
     return draw(rng, {names})
 
 def many(rng, {arguments}):
-    results = new(out, size, ({names}), dtype)
+    results = new(out, size, ({names}), number)
     for index in np.ndindex(results.shape):
         results[index] = draw(rng, {elements})
     return results
@@ -151,22 +150,36 @@ def _define(name, parameters, check):
     """Define a method of `rng` for numbers, sizes, and arrays of parameters."""
     parts = parameters.split(", ") if parameters else []
     names = [part.partition("=")[0] for part in parts]
-    kinds = [types.int64 if name == "n" else types.float64 for name in names]
-    returns, dtype = (types.int64, np.int64) if name in _INTEGRAL else (types.float64, np.float64)
-    namespace = {
-        **{"np": np, "Array": types.Array, "is_none": is_none, "new": _results, "dtype": dtype},
-        "drawn": _function(name, returns, *kinds),
-    }
+    options = ["size=None", *["dtype=None"] * (name in _TYPED), "out=None"]
     text = _TEXT.format(
         name=name,
         check=check,
-        arguments=", ".join([*parts, "size=None", "out=None"]),
+        arguments=", ".join([*parts, *options]),
         names="".join(f"{name}, " for name in names),
         elements=", ".join(f"np.broadcast_to({name}, results.shape)[index]" for name in names),
     )
-    exec(text, namespace)
-    register_jitable(namespace["draw"])
-    overload_method(StreamType, name)(namespace["method"])
+
+    def functions(number, suffix):
+        kinds = [types.int64 if name == "n" else number for name in names]
+        number = types.int64 if name in _INTEGRAL else number
+        drawn = _function(f"{name}{suffix}", number, *kinds)
+        namespace = {"np": np, "new": _results, "number": as_dtype(number).type, "drawn": drawn}
+        exec(text, namespace)
+        register_jitable(namespace["draw"])
+        return namespace["one"], namespace["many"]
+
+    wide = functions(types.float64, "")
+    narrow = functions(types.float32, "_f") if name in _TYPED else wide
+
+    @functools.wraps(wide[0])
+    def choose(*arguments, **keywords):
+        given = inspect.signature(wide[0]).bind(*arguments, **keywords).arguments
+        dtype = getattr(given.get("dtype"), "dtype", types.float64)
+        one, many = narrow if dtype == types.float32 else wide
+        is_many = any(isinstance(kind, types.Array) for kind in given.values())
+        return many if is_many or not is_none(given.get("size")) else one
+
+    overload_method(StreamType, name)(choose)
 
 
 for _name, _arguments in _DISTRIBUTIONS.items():

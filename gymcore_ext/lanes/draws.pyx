@@ -30,7 +30,8 @@ cdef extern from *:
         { random_bounded_##name##_fill(BITS, low, span, count, false, out); }
 
     DRAW_0(double, standard_normal) DRAW_0(double, standard_exponential)
-    DRAW_1(double, exponential, double) DRAW_1(double, standard_gamma, double)
+    DRAW_0(float, standard_uniform_f) DRAW_0(float, standard_normal_f) DRAW_0(float, standard_exponential_f)
+    DRAW_1(double, exponential, double) DRAW_1(double, standard_gamma, double) DRAW_1(float, standard_gamma_f, float)
     DRAW_1(int64_t, geometric, double) DRAW_1(int64_t, poisson, double) DRAW_1(uint64_t, interval, uint64_t)
     DRAW_2(double, beta) DRAW_2(double, gamma) DRAW_2(double, laplace) DRAW_2(double, lognormal) DRAW_2(double, normal)
     FILL(bool, npy_bool) FILL(uint8, uint8_t) FILL(uint16, uint16_t) FILL(uint32, uint32_t)
@@ -53,7 +54,8 @@ cdef extern from *:
         ADDRESS(beta), ADDRESS(binomial), ADDRESS(exponential), ADDRESS(gamma), ADDRESS(geometric), ADDRESS(interval),
         ADDRESS(laplace), ADDRESS(lognormal), ADDRESS(normal), ADDRESS(poisson), ADDRESS(random),
         ADDRESS(standard_exponential), ADDRESS(standard_gamma), ADDRESS(standard_normal), ADDRESS(triangular),
-        ADDRESS(uniform), ADDRESS(bool), ADDRESS(uint8), ADDRESS(uint16), ADDRESS(uint32), {NULL, 0}
+        ADDRESS(uniform), {"random_f", (size_t)draw_standard_uniform_f}, ADDRESS(standard_normal_f),
+        ADDRESS(standard_exponential_f), ADDRESS(standard_gamma_f), ADDRESS(bool), ADDRESS(uint8), ADDRESS(uint16), ADDRESS(uint32), {NULL, 0}
     };
     """
     ctypedef struct draw_t:
@@ -74,7 +76,8 @@ cdef int64_t integer(rng_t* rng, int64_t low, int64_t high) noexcept nogil:
     return <int64_t> random_bounded_uint64(&bitgen, <uint64_t> low, <uint64_t> high - 1 - <uint64_t> low, 0, False)
 
 
-# Addresses of functions of a stream, by the names of NumPy's methods, and of its integer types for arrays of these.
+# Addresses of functions of a stream, by the names of NumPy's methods (with `_f` for float32), and of its integer types
+# for arrays of these.
 DRAWS = {"integer": <size_t> &integer}
 cdef int k = 0
 while draws[k].name != NULL:

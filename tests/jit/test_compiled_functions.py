@@ -100,7 +100,9 @@ DRAWS = [
     *("rng.exponential(2.0)", "rng.standard_exponential(3)", "rng.gamma(2.0, 1.5)", "rng.gamma(2)"),
     *("rng.beta(2.0, 3.0, size=2)", "rng.poisson(3.0)", "rng.binomial(10, 0.3)", "rng.lognormal()"),
     *("rng.triangular(0.0, 1.0, 2.0)", "rng.geometric(0.2)", "rng.laplace(0.0, 1.0, 2)"),
-    *("rng.standard_gamma(2.0)",),
+    *("rng.standard_gamma(2.0)", "rng.random(5, dtype=np.float32)", "rng.random(dtype=np.float32)"),
+    *("rng.standard_normal(9, np.float32)", "rng.standard_exponential(3, dtype=np.float32)"),
+    *("rng.standard_gamma(1.5, 3, np.float32)",),
     *("rng.integers(9)", "rng.integers(-3, 9)", "rng.integers(0, 5, size=3)"),
     *("rng.integers(5, size=(2, 2), dtype=int)", "rng.integers(1, 6, endpoint=True)"),
     *("rng.integers(0, 100, dtype=np.int32)", "rng.integers(0, 100, size=5, dtype=np.int8)"),
@@ -193,6 +195,7 @@ NUMBERS = [
     ),
     *(f"math.{name}(y)" for name in ["log", "log2", "log10", "log1p", "sqrt", "expm1"]),
     *("math.atan2(x, y)", "math.pow(y, 2.0)", "math.hypot(x, y)", "math.floor(x)", "math.ceil(x)"),
+    *("(-1) ** i", "math.isclose(x, x + 1e-10)", "math.isclose(x, y, abs_tol=0.5)"),
     *("x % 0.7", "x // 0.7", "round(x)", "np.mod(x, 0.7)", "np.sign(x)", "np.round(x, 2)"),
     *(
         "np.clip(x, -1.0, 1.0)",
