@@ -87,9 +87,13 @@ def stream(typing_context, rngs, lane):
     return _stream_type(rngs, types.int64), generate
 
 
+# All of them, because code from the cache calls some that nothing else has asked for.
+for _name, _address in DRAWS.items():
+    llvm.add_symbol(f"gymcore_draw_{_name}", _address)
+
+
 def _function(name, returns, *arguments):
     """Return a function of a stream in C."""
-    llvm.add_symbol(f"gymcore_draw_{name}", DRAWS[name])
     return types.ExternalFunction(f"gymcore_draw_{name}", returns(_stream_type, *arguments))
 
 

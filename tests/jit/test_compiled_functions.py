@@ -366,7 +366,8 @@ def test_stored_code_that_creates_arrays_runs_in_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GYMCORE_CACHE_DIR", str(tmp_path / "cache"))
-    calculator(["np.sin(doubles) + rng.normal(size=5)"], tmp_path)
+    expression = "np.sin(doubles) + rng.normal(size=5) + rng.integers(9, size=5, dtype=np.uint8)"
+    calculator([expression], tmp_path)
     command = [sys.executable, "-c", STORED.format(folder=str(tmp_path))]
     texts = {subprocess.run(command, check=True, capture_output=True).stdout for _ in range(2)}
     assert len(texts) == 1 and texts.pop().strip()
