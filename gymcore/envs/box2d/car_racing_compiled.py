@@ -299,8 +299,8 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv):
         """Begin an episode on a new track.
 
         With `domain_randomize`, `options={"randomize": False}` keeps the colors. A seed that is
-        negative or not an integer is an `Error`. As in Gymnasium, the `step` of a subclass is called
-        with None, and the first observation is that of its result.
+        negative or not an integer is an `Error`. As in Gymnasium, the first observation is that of
+        `step(None)` if a subclass has its own `step`.
         """
         observation, info = super().reset(seed=seed, options=options)
         if type(self).step is not CarRacing.step:
