@@ -73,6 +73,20 @@ class InvalidArgument(Error, ValueError):
     """An argument has the right type, but an invalid value."""
 
 
+class ConversionError(InvalidArgument):
+    """A class cannot be converted to `gymcore.jit`, or the converted class differs from it.
+
+    Attributes:
+        obstacles: What cannot be converted: file, line, expression, reason and proposed change of
+            each; empty if the results differ.
+    """
+
+    def __init__(self, message: str = "", obstacles: Sequence[object] = ()) -> None:
+        """Store the message and the obstacles."""
+        super().__init__(message)
+        self.obstacles = tuple(obstacles)
+
+
 class ArgumentTypeError(Error, TypeError):
     """An argument has the wrong type."""
 

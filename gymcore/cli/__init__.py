@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from gymcore.cli import bench, collect, evaluate, info, keys, play, serve, train, video
+from gymcore.cli import bench, collect, convert, evaluate, info, keys, play, serve, train, video
 from gymcore.cli import list as list_command
 from gymcore.cli.errors import CliError, plain_warnings
 from gymcore.cli.signals import exit_on_sigterm
@@ -26,6 +26,7 @@ _COMMANDS = {
     "video": video,
     "play": play,
     "list": list_command,
+    "convert": convert,
     "bench": bench,
     "serve": serve,
     "keys": keys,

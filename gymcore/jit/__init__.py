@@ -4,10 +4,22 @@
 results, except those of `powf`, are the same bits on every machine. Numba (`pip install numba`)
 compiles the source. Without it, or with `GYMCORE_JIT=0` in the environment or `debug=True`, the
 source runs as ordinary Python.
+`convert` makes such a class from a Gymnasium class.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gymcore.base.lazy_namespace import lazy_namespace
 from gymcore.jit import math
 from gymcore.jit.declarations import array
 from gymcore.jit.env import Env
 
-__all__ = ["Env", "array", "math"]
+if TYPE_CHECKING:
+    from gymcore.jit.conversion.converter import convert, rendered
+
+__all__ = ["Env", "array", "convert", "math", "rendered"]
+
+# Imported at first use.
+__getattr__, __dir__ = lazy_namespace(__name__, {".conversion": ("convert", "rendered")})

@@ -226,16 +226,26 @@ def _matmul(a, b):
 
 
 @_replaces(np.linalg.norm)
-def _norm(x):
+def _norm(x, ord=None):
     if isinstance(x, types.BaseTuple):
-        return lambda x: _norm(_array(x))
+        return lambda x, ord=None: _norm(_array(x), ord)
     number = _float_type(x)
+    if not is_none(ord) and x.ndim > 1:
+        raise TypingError("np.linalg.norm: `ord` is for one axis")
 
-    def norm(x):
+    def norm(x, ord=None):
+        values = x.astype(number).reshape(-1)
+        if ord == 1:
+            return number(_sum(np.abs(values)))
+        if ord != 2:
+            raise ValueError("ord: expected 1, 2 or None")
+        return np.sqrt(number(_matmul(values, values)))
+
+    def euclidean(x, ord=None):
         values = x.astype(number).reshape(-1)
         return np.sqrt(number(_matmul(values, values)))
 
-    return norm
+    return euclidean if is_none(ord) else norm
 
 
 # --- numbers and arrays ---------------------------------------------------------------------------
@@ -300,6 +310,31 @@ def unpack(values, count):
     if is_array(values) and values.ndim == 1:
         return lambda values, count: to_fixed_tuple(values, count)
     return lambda values, count: values
+
+
+@_internal
+def copy_items(array, items):
+    """Assign the items of a tuple to `array[:]`."""
+    is_row = array.ndim == 1 and len(items) > 1
+    if is_row and all(isinstance(kind, types.Number | types.Boolean) for kind in items):
+        return lambda array, items: _copy_from(array, 0, items)
+
+    def copy(array, items):
+        array[:] = _array(items)
+
+    return copy
+
+
+@_internal
+def _copy_from(array, start, items):
+    def copy_last(array, start, items):
+        array[start] = items[0]
+
+    def copy(array, start, items):
+        array[start] = items[0]
+        _copy_from(array, start + 1, items[1:])
+
+    return copy_last if len(items) == 1 else copy
 
 
 def _of_two(function: Any) -> Callable[..., Any]:

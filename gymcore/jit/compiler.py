@@ -43,7 +43,16 @@ from numba.np.numpy_support import as_dtype, from_dtype
 from gymcore import error
 from gymcore.jit import math
 from gymcore.jit.code_files import Code, read_code, write_code
-from gymcore.jit.compiled_numpy import METHODS, OPERATORS, REPLACED, outcome, unpack, weak, wide
+from gymcore.jit.compiled_numpy import (
+    METHODS,
+    OPERATORS,
+    REPLACED,
+    copy_items,
+    outcome,
+    unpack,
+    weak,
+    wide,
+)
 from gymcore.jit.compiled_random import Generated, Values, stream
 from gymcore.jit.constants import computed_with, digest_of, is_foreign, uses_of
 from gymcore.jit.declarations import (
@@ -277,11 +286,13 @@ class _Compilable(ast.NodeTransformer):
         return node
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        """Unpack arrays, whose elements are widened in a second assignment."""
+        """Unpack arrays, whose elements are widened, and copy tuples to `a[:]` by element."""
         self.generic_visit(node)
         target: Any = node.targets[0]
+        if isinstance(node.value, ast.Tuple) and ast.unparse(target).endswith("[:]"):
+            return ast.copy_location(ast.Expr(_call("_copy", target.value, node.value)), node)
         is_unpacked = isinstance(target, ast.Tuple) and not isinstance(node.value, ast.Tuple)
-        if not self._arrays or not is_unpacked:
+        if not is_unpacked:
             return node
         node.value = _call("_unpack", node.value, ast.Constant(len(target.elts)))
         names = [part.id for part in ast.walk(target) if isinstance(part, ast.Name)]
@@ -410,7 +421,14 @@ def _compilable(
     uses = {name: value for node, name, value in uses_of(function) if node is not None}
     tree = _Compilable(uses, arrays).visit(tree)
     namespace = {name: _compiled_as(value) for name, value in names_of(function).items()}
-    namespace.update(_TYPES, _wide=wide, _weak=weak, _unpack=unpack, _MatMult=REPLACED[np.matmul])
+    namespace.update(
+        _TYPES,
+        _wide=wide,
+        _weak=weak,
+        _unpack=unpack,
+        _copy=copy_items,
+        _MatMult=REPLACED[np.matmul],
+    )
     namespace.update((f"_{node.__name__}", stub) for node, stub in OPERATORS.items())
     namespace.update((f"_{name}", stub) for name, stub in METHODS.items())
     constants = {
@@ -479,19 +497,29 @@ class CompiledLoops:
 
 def _compile(program: Program, key: str) -> Code:
     """Return code and symbol of each loop."""
-    try:
-        return _compiled(program, key, arrays=False)
-    except NumbaError:
-        pass
-    try:
-        return _compiled(program, key, arrays=True)
-    except NumbaError as problem:
-        # Numba's long message is not shown; it stays available as the error's `__context__`.
-        raise error.InvalidArgument(_short_error(str(problem), program)) from None
+    saved: Code = {}
+    waiting = program.loops()
+    for arrays in (False, True):
+        namespace = _namespace(program, key, arrays)
+        for name in [name for name in waiting if name not in saved]:
+            try:
+                saved[name] = _compiled(namespace[name], f"{name}_{key[:16]}", arrays)
+            except NumbaError as problem:
+                if arrays:
+                    # Numba's long message stays available as the error's `__context__`.
+                    raise error.InvalidArgument(_short_error(str(problem), program)) from None
+    return saved
 
 
-def _compiled(program: Program, key: str, arrays: bool) -> Code:
-    """Return the code of functions that create arrays, which are counted, or of others.
+def _compiled(loop: FunctionType, name: str, arrays: bool) -> tuple[Any, str]:
+    """Return code and symbol of a loop."""
+    loop.__name__ = loop.__qualname__ = name
+    function = numba.cfunc(_LOOP_SIGNATURE, **_NUMBA_OPTIONS, _nrt=arrays)(loop)
+    return function._library.serialize_using_object_code(), function.native_name
+
+
+def _namespace(program: Program, key: str, arrays: bool) -> dict[str, Any]:
+    """Return the loops of functions that create arrays, which are counted, or of others.
 
     Without reference counts, more loops are vectorized. With them, inlining all functions would
     take minutes.
@@ -508,7 +536,6 @@ def _compiled(program: Program, key: str, arrays: bool) -> Code:
         "Info": struct_constructor("Info", program.infos),
         "__name__": f"gymcore_jit_{short_key}",
     }
-    saved: Code = {}
     for name, function in program.functions.items():
         namespace[f"{name}_lane"] = _compilable(function, short_key, {}, arrays)
     run_text(program.source(guards=arrays), program.name, namespace)
@@ -519,13 +546,7 @@ def _compiled(program: Program, key: str, arrays: bool) -> Code:
     namespace["step_arrays"] = numba.njit(
         namespace["step_arrays"], forceinline=not arrays, pipeline_class=_NoAliasCompiler, **options
     )
-    for name in program.loops():
-        loop = namespace[name]
-        loop.__name__ = loop.__qualname__ = f"{name}_{short_key}"
-        function = numba.cfunc(_LOOP_SIGNATURE, **options)(loop)
-        library = function._library.serialize_using_object_code()
-        saved[name] = library, function.native_name
-    return saved
+    return namespace
 
 
 def _short_error(text: str, program: Program) -> str:

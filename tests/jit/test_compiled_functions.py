@@ -219,6 +219,7 @@ SUMS = [
     *("np.sum(np.sin(np.arange(99.0)))", "np.mean(matrix)", "SINGLES.mean()", "BYTES.mean()"),
     *("doubles.argmax()", "np.any(doubles > 1)", "(doubles > 0).all()", "SINGLES.min()"),
     *("np.linalg.norm(doubles)", "np.linalg.norm(singles)", "np.linalg.norm([x, y])"),
+    *("np.linalg.norm(doubles, ord=1)", "np.linalg.norm(singles, 1)", "np.linalg.norm(cards, 1)"),
     *("np.dot(doubles, HALVES[:5])", "matrix @ HALVES[:4]", "doubles[:3] @ matrix"),
     *("matrix.T @ matrix", "np.dot(singles, singles)", "np.sin(doubles)", "np.exp(SINGLES)"),
     *("np.arctan2(doubles, x)", "np.cos(singles)"),

@@ -1,0 +1,11 @@
+"""Gymnasium classes converted to `gymcore.jit`."""
+
+from gymcore.jit.conversion.converter import (
+    class_of_text,
+    convert,
+    converted,
+    converted_text,
+    rendered,
+)
+
+__all__ = ["class_of_text", "convert", "converted", "converted_text", "rendered"]

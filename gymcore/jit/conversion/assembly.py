@@ -1,0 +1,286 @@
+"""The text of a converted class: spaces, state, parameters, functions and constants."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gymcore import spaces
+from gymcore.jit.conversion.expressions import Binding, Known
+from gymcore.jit.conversion.layouts import number_array
+from gymcore.jit.conversion.source import function_of
+from gymcore.jit.conversion.statements import Statements
+from gymcore.jit.conversion.unit import Helper, Restart, Unit
+from gymcore.jit.declarations import Field
+from gymcore.spaces.space import Space
+
+__all__ = ["converted_module", "formatted"]
+
+
+def converted_module(unit: Unit, action_space: Space, kwargs: dict[str, object]) -> str | None:
+    """Return the text of a module with the converted class; None if there are obstacles.
+
+    Args:
+        unit: The class.
+        action_space: The space of actions.
+        kwargs: Arguments of the constructor of the original.
+    """
+    while True:
+        unit.begin()
+        try:
+            functions = list(_functions(unit))
+            break
+        except Restart:
+            pass
+    if unit.obstacles:
+        return None
+    return _module_text(unit, functions, action_space, kwargs)
+
+
+# --- functions ------------------------------------------------------------------------------------
+
+
+def _functions(unit: Unit) -> Iterator[str]:
+    """Yield the definitions of `reset`, `step`, `observe` and `info`."""
+    reset = _root(unit, "reset", "reset")[1]
+    first = [f"    {line}" for line in _initial(unit)]
+    yield "\n".join(["def reset(state, parameters, rng):", *first, reset])
+    action, step = _root(unit, "step", "step")
+    if unit.trace.has_variants and (other := _root(unit, "step", "first")[1]) != step:
+        arguments = f"state, parameters, {action}, rng"
+        for name, body in (("first_step", other), ("later_step", step)):
+            text = f"def {name}({arguments}):\n{body}"
+            unit.helpers[name] = Helper(name, (), (action,), text)
+        step = "\n".join(
+            [
+                "    if state.is_later_step:",
+                f"        return later_step({arguments})",
+                "    state.is_later_step = True",
+                f"    return first_step({arguments})",
+            ]
+        )
+    else:
+        unit.trace.has_variants = False
+    yield f"def step(state, parameters, {action}, rng):\n{step}"
+    observe = _copies(
+        unit.observation_space, "observation", f"state.{unit.field_of('observation')}"
+    )
+    body = (
+        "\n".join(observe)
+        if unit.stores_observation
+        else unit.written.get("observation", "    pass")
+    )
+    yield f"def observe(state, parameters, observation):\n{body}"
+    infos = (
+        f"    info.{key}{'[:]' * bool(layout.shape)} = state.{unit.field_of('info')}_{key}"
+        for key, layout in unit.info_layouts.items()
+    )
+    if unit.info_layouts:
+        body = "\n".join(infos) if unit.stores_info else unit.written["info"]
+        yield f"def info(state, parameters, info):\n{body}"
+
+
+def _root(unit: Unit, name: str, root: str) -> tuple[str, str]:
+    """Return the name of the action, and the statements of `reset` or `step`."""
+    function = function_of(inspect.getattr_static(unit.cls, name))
+    assert function is not None
+    source = unit.source_of(function)
+    bindings: dict[str, Binding] = {}
+    action = ""
+    if name == "reset":
+        bindings = {argument: Known(None) for argument in source.arguments[1:]}
+    else:
+        action = source.arguments[1]
+        action = f"{action}_" if action in ("state", "parameters", "rng") else action
+    body = Statements(unit, source, (root,), bindings, role=name)
+    return action, body.run()
+
+
+def _initial(unit: Unit) -> Iterator[str]:
+    """Yield the assignments of what `reset` does not assign, and `__init__` does."""
+    for name, layout in unit.layouts.items():
+        array = number_array(unit.trace.initial.get(name))
+        if name in unit.assigned_by_reset or array is None or not array.any():
+            continue
+        if name in unit.read and layout.optional:
+            yield f"state.{layout.flag(name)} = True"
+        if name in unit.read and layout.shape:
+            yield f"state.{name}[:] = {unit.constant(array, f'initial_{name}')}"
+        elif name in unit.read and layout.dtype is not None:
+            yield f"state.{name} = {array.item()!r}"
+
+
+def _copies(space: Space, target: str, source: str) -> list[str]:
+    if isinstance(space, spaces.Dict):
+        parts = [(f"{target}.{k}", f"{source}_{k}", s) for k, s in space.spaces.items()]
+    elif isinstance(space, spaces.Tuple):
+        parts = [(f"{target}[{k}]", f"{source}_{k}", s) for k, s in enumerate(space.spaces)]
+    else:
+        is_number = isinstance(space, spaces.Discrete) or space.shape == ()
+        return [f"    {target}[{'0' if is_number else ':'}] = {source}"]
+    return [line for t, s, part in parts for line in _copies(part, t, s)]
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def _module_text(
+    unit: Unit, functions: list[str], action_space: Space, kwargs: dict[str, object]
+) -> str:
+    cls = unit.cls
+    doc = inspect.cleandoc(cls.__doc__ or f"{cls.__name__} of {cls.__module__}.")
+    doc = re.sub(r"[^\S\n]+$", "", doc.replace('"""', "'''"), flags=re.M).strip()
+    doc = f'{"r" * (chr(92) in doc)}"""{doc}{chr(10) * (chr(10) in doc)}"""'
+    code = unit.with_helpers("\n".join(functions))
+    fields = [*_fields(unit, code)]
+    draws = "rgb_array" in _metadata(unit).get("render_modes", ())
+    body = [doc, ""]
+    fps = _metadata(unit).get("render_fps") or 30
+    shown = ["human", "rgb_array"] if draws else []
+    body += [f"metadata = {{'render_modes': {shown}, 'render_fps': {fps}}}"]
+    body += [f"observation_space = {space_text(unit.observation_space)}"]
+    body += [f"action_space = {space_text(action_space)}", "", "class State:"]
+    body += [f"    {field.name}: {_field_text(field)}" for field in fields] or ["    unused: bool"]
+    used = {n: v for n, v in unit.parameters.items() if re.search(rf"\bparameters\.{n}\b", code)}
+    if used:
+        body += ["", "class Parameters:"]
+        for name, (_, value) in used.items():
+            number = value.item() if isinstance(value, np.generic) else value
+            body.append(f"    {name}: {type(number).__name__} = {number!r}")
+    if unit.info_layouts:
+        infos = [
+            Field(k, v.dtype or np.dtype(float), v.shape) for k, v in unit.info_layouts.items()
+        ]
+        body += ["", "class Infos:", *(f"    {f.name}: {_field_text(f)}" for f in infos)]
+    for function in functions:
+        body += ["", *function.split("\n")]
+    if draws:
+        arguments = "".join(f", {n}={v!r}" for n, v in kwargs.items() if n != "render_mode")
+        path = f"{cls.__module__}:{cls.__qualname__}"
+        body += ["", "def render(state, parameters):"]
+        body += [f"    return jit.rendered({path!r}, state, parameters{arguments})"]
+    whole = "\n".join(
+        [
+            *(
+                f"{name} = {_constant_text(value)}"
+                for name, value in unit.constants.items()
+                if re.search(rf"\b{name}\b", code)
+            ),
+            *(f"\n\n{h.text}" for h in unit.helpers.values() if h.text in code),
+            f"\n\nclass {cls.__name__}(jit.Env):",
+            *(f"    {line}" if line else "" for line in "\n".join(body).split("\n")),
+        ]
+    )
+    imports = ["import math\n"] if re.search(r"(?<![\w.])math\.", whole) else []
+    imports += ["import numpy as np\n"] if re.search(r"\bnp\.", whole) else []
+    head = f'"""{cls.__name__} of {cls.__module__}, converted by `gymcore.jit.convert`."""\n\n'
+    return head + "\n".join(imports) + "\nfrom gymcore import jit, spaces\n\n" + whole + "\n"
+
+
+def _metadata(unit: Unit) -> dict[str, Any]:
+    metadata = getattr(unit.cls, "metadata", None)
+    return dict(metadata) if isinstance(metadata, dict) else {}
+
+
+def _fields(unit: Unit, code: str) -> Iterator[Field]:
+    """Yield the fields of the state that the code uses."""
+    for name, layout in unit.layouts.items():
+        for field in layout.fields(name):
+            if re.search(rf"\bstate\.{field.name}\b", code):
+                yield field
+    if unit.trace.has_variants:
+        yield Field("is_later_step", np.dtype(bool), ())
+    if unit.stores_observation:
+        yield from _observation_fields(unit.observation_space, unit.field_of("observation"))
+    if unit.stores_info:
+        for key, layout in unit.info_layouts.items():
+            yield Field(
+                f"{unit.field_of('info')}_{key}", layout.dtype or np.dtype(float), layout.shape
+            )
+
+
+def _observation_fields(space: Space, name: str) -> Iterator[Field]:
+    if isinstance(space, (spaces.Dict, spaces.Tuple)):
+        keyed = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
+        for key, part in keyed:
+            yield from _observation_fields(part, f"{name}_{key}")
+    else:
+        shape = () if isinstance(space, spaces.Discrete) else space.shape or ()
+        yield Field(name, np.dtype(space.dtype), shape)
+
+
+def _field_text(field: Field) -> str:
+    kinds = {"float64": "float", "int64": "int", "bool": "bool"}
+    dtype = kinds.get(field.dtype.name, f"np.{field.dtype.name}")
+    return f"jit.array({dtype}, {', '.join(map(str, field.shape))})" if field.shape else dtype
+
+
+def _constant_text(value: object) -> str:
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    dtype = "np.bool_" if value.dtype == np.bool_ else f"np.{value.dtype.name}"
+    if value.size > 4 and (value == value.flat[0]).all():
+        return f"np.full({value.shape}, {_float_text(repr(value.flat[0].item()))}, {dtype})"
+    items = _float_text(repr(value.tolist()))
+    default = {"f": np.float64, "i": np.int64, "b": np.bool_}.get(value.dtype.kind)
+    if value.size > 200:
+        flat = _float_text(", ".join(map(repr, value.reshape(-1).tolist())))
+        lines = "\n".join(re.findall(r"\S.{1,90}(?:,|$)", flat))
+        return f"np.array(  # fmt: skip\n[{lines}], {dtype}).reshape({value.shape})"
+    return f"np.array({items})" if value.dtype == default else f"np.array({items}, {dtype})"
+
+
+def _float_text(text: str) -> str:
+    return re.sub(r"\b(nan|inf)\b", r"np.\1", text)
+
+
+def space_text(space: Space) -> str:
+    """Return the text that makes a space."""
+    if isinstance(space, spaces.Dict):
+        items = ", ".join(f"{k!r}: {space_text(s)}" for k, s in space.spaces.items())
+        return f"spaces.Dict({{{items}}})"
+    if isinstance(space, spaces.Tuple):
+        return f"spaces.Tuple(({', '.join(map(space_text, space.spaces))},))"
+    if isinstance(space, spaces.Discrete):
+        start = f", start={int(space.start)}" if space.start else ""
+        return f"spaces.Discrete({int(space.n)}{start})"
+    dtype = "np.bool_" if space.dtype == np.bool_ else f"np.{np.dtype(space.dtype).name}"
+    if isinstance(space, spaces.MultiDiscrete):
+        start = f", start={space.start.tolist()}" if np.any(space.start) else ""
+        given = f", dtype={dtype}" if space.dtype != np.int64 else ""
+        return f"spaces.MultiDiscrete({space.nvec.tolist()}{given}{start})"
+    if isinstance(space, spaces.MultiBinary):
+        return f"spaces.MultiBinary({list(space.shape)})"
+    assert isinstance(space, spaces.Box)
+    low, high = space.low, space.high
+    if low.size and (low == low.flat[0]).all() and (high == high.flat[0]).all():
+        return f"spaces.Box({_bound(low.flat[0])}, {_bound(high.flat[0])}, {space.shape}, {dtype})"
+    texts = []
+    for bound in (low, high):
+        exact = np.array([float(str(v)) if bound.dtype.kind == "f" else v for v in bound.ravel()])
+        texts.append(f"np.array({_float_text(repr(exact.reshape(bound.shape).tolist()))}, {dtype})")
+    return f"spaces.Box({', '.join(texts)}, dtype={dtype})"
+
+
+def _bound(value: np.generic) -> str:
+    return _float_text(repr(float(str(value)) if value.dtype.kind == "f" else value.item()))
+
+
+def formatted(text: str) -> str:
+    """Return the text as ruff formats it, if ruff is installed."""
+    paths = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    ruff = shutil.which("ruff", path=paths)
+    if ruff is None:
+        return text
+    command = [ruff, "format", "--line-length", "100", "--isolated", "-"]
+    result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    return result.stdout if result.returncode == 0 else text

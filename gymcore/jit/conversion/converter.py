@@ -1,0 +1,178 @@
+"""`convert`: a Gymnasium class as a `gymcore.jit.Env` class."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import linecache
+import sys
+from collections.abc import Callable
+from types import ModuleType
+
+import numpy as np
+
+from gymcore import error
+from gymcore.core import Env as AnyEnv
+from gymcore.jit.conversion.assembly import converted_module, formatted
+from gymcore.jit.conversion.obstacles import Obstacle, error_of
+from gymcore.jit.conversion.proof import prove
+from gymcore.jit.conversion.source import changed_attributes, find_class, is_own, method_of, reached
+from gymcore.jit.conversion.tracing import Trace
+from gymcore.jit.conversion.unit import Unit
+from gymcore.jit.env import Env
+from gymcore.native.kernel_spaces import array_layout, checked_action
+from gymcore.spaces.conversion import convert_space
+from gymcore.specs.entry_points import load_env_creator
+
+__all__ = ["class_of_text", "convert", "converted", "converted_text", "rendered"]
+
+
+def convert(
+    env: object,
+    *,
+    seeds: int = 10,
+    steps: int = 500,
+    policy: Callable[[object], object] | None = None,
+    tolerance: float = 0.0,
+    **kwargs: object,
+) -> type[Env]:
+    """Return a `gymcore.jit.Env` class that is made from the source of a Gymnasium class.
+
+    The class is then run beside the original, and every observation, reward, flag, info and draw
+    is compared. Conversion runs the code of the class: only convert source that you trust.
+
+    Args:
+        env: The class, `"module:Class"`, or an id such as `"gymnasium:CartPole-v1"`.
+        seeds: Number of seeds that both are run with.
+        steps: Number of steps for each seed.
+        policy: Function from an observation to an action; None for random actions.
+        tolerance: Largest difference of floats, relative to the larger value or 1. The default
+            demands equal values.
+        **kwargs: Arguments of the constructor of the original.
+
+    Raises:
+        ConversionError: If the source has obstacles, all of which are listed with file and line,
+            or if the results differ.
+        ArgumentTypeError: If `env` is none of these.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> CartPole = gym.jit.convert("gymnasium:CartPole-v1")  # doctest: +SKIP
+        >>> envs = CartPole.vector_class(num_envs=64)  # doctest: +SKIP
+    """
+    return converted(env, seeds=seeds, steps=steps, policy=policy, tolerance=tolerance, **kwargs)[0]
+
+
+def converted(
+    env: object,
+    *,
+    seeds: int = 10,
+    steps: int = 500,
+    policy: Callable[[object], object] | None = None,
+    tolerance: float = 0.0,
+    **kwargs: object,
+) -> tuple[type[Env], str]:
+    """Return the converted class, and the text of a module with it; see `convert`."""
+    for name, value, low in (("seeds", seeds, 1), ("steps", steps, 1), ("tolerance", tolerance, 0)):
+        if not value >= low:
+            raise error.InvalidArgument(f"{name}: expected {low} or more, got {value!r}")
+    cls, arguments = find_class(env)
+    arguments.update(kwargs)
+    text = converted_text(cls, **arguments)
+    try:
+        result = class_of_text(cls, text)
+        env_of_result = result()
+    except (error.InvalidArgument, SyntaxError, NameError, TypeError) as problem:
+        raise error.ConversionError(f"{cls.__name__} cannot be converted: {problem}") from problem
+    prove(
+        cls(**arguments),
+        env_of_result,
+        seeds=range(seeds),
+        steps=steps,
+        policy=policy,
+        tolerance=tolerance,
+    )
+    return result, text
+
+
+def converted_text(env: object, **kwargs: object) -> str:
+    """Return the text of a module with the converted class, without the proof; see `convert`."""
+    cls, arguments = find_class(env)
+    arguments.update(kwargs)
+    for name in ("reset", "step"):
+        if not is_own(method_of(cls, name)):
+            advice = "has no source in Python", "write it in a file"
+            raise error_of(cls.__name__, [Obstacle("", 0, f"{cls.__name__}.{name}", *advice)])
+    sources = reached(cls, "reset", "step")
+    names = {name for source in sources for name, _ in changed_attributes(source)}
+    try:
+        trace = Trace(cls, lambda: cls(**arguments), names)
+    except Exception as problem:
+        reason = f"{cls.__name__} cannot be converted: a run of it raised {problem!r}"
+        raise error.ConversionError(reason) from problem
+    action, observation = (
+        convert_space(space) for space in (trace.env.action_space, trace.env.observation_space)
+    )
+    unit = Unit(cls, trace, observation)
+    for name, space in (("action_space", action), ("observation_space", observation)):
+        try:
+            valid = array_layout(name, space) if name[0] == "o" else checked_action(space)
+        except error.Error:
+            valid = None
+        if valid is None:
+            advice = "is a space that lanes do not have", "see the docstring of gymcore.jit.Env"
+            unit.initial_obstacles.append(Obstacle("", 0, f"{name} = {space}", *advice))
+    text = converted_module(unit, action, arguments)
+    if text is None:
+        raise error_of(cls.__name__, unit.obstacles)
+    return formatted(text)
+
+
+def class_of_text(cls: type, text: str) -> type[Env]:
+    """Return the class that a text defines, in a module of its own."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    name = f"gymcore_converted_{cls.__name__}_{digest}"
+    if name not in sys.modules:
+        module = ModuleType(name)
+        module.__file__ = filename = f"<{cls.__name__} converted from {cls.__module__}>"
+        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+        sys.modules[name] = module
+        exec(compile(text, filename, "exec"), module.__dict__)
+    result: type[Env] = getattr(sys.modules[name], cls.__name__)
+    return result
+
+
+@functools.cache
+def _instance(path: str, arguments: tuple[tuple[str, object], ...]) -> AnyEnv[object, object]:
+    env: AnyEnv[object, object] = load_env_creator(path)(render_mode="rgb_array", **dict(arguments))
+    return env
+
+
+def rendered(path: str, state: np.void, parameters: tuple[float, ...], **kwargs: object) -> object:
+    """Return the frame that an original draws of the state of a lane.
+
+    Args:
+        path: `"module:Class"` of the original.
+        state: The state; the attributes of the same names get its values.
+        parameters: A named tuple of parameters, which are attributes too.
+        **kwargs: Hashable arguments of the constructor.
+
+    Examples:
+        >>> rendered("maze:Maze", state, parameters).shape  # doctest: +SKIP
+        (400, 600, 3)
+    """
+    env = _instance(path, tuple(sorted(kwargs.items())))
+    values: dict[str, object] = {name: state[name] for name in state.dtype.names or ()}
+    for name, value in values.items():
+        before = vars(env).get(name)
+        if isinstance(value, np.ndarray) and value.ndim:
+            kind = type(before) if isinstance(before, (list, tuple)) else None
+            setattr(env, name, kind(value.tolist()) if kind else value.copy())
+        elif values.get(f"has_{name.lstrip('_')}", True):
+            setattr(env, name, np.asarray(value).item())
+        else:
+            setattr(env, name, None)
+    names: tuple[str, ...] = getattr(parameters, "_fields", ())
+    for name, number in zip(names, parameters, strict=True):
+        setattr(env, name if name in vars(env) else f"_{name}", number)
+    return env.render()

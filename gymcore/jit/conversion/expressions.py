@@ -1,0 +1,755 @@
+"""Conversion of expressions: the text of the original, with the parts that must change replaced."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import inspect
+import math
+import re
+from collections.abc import Iterable, Mapping
+from types import MethodType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gymcore.jit.conversion.layouts import NUMBERS, Layout, code_of, number_array
+from gymcore.jit.conversion.obstacles import Obstacle, ObstacleFound
+from gymcore.jit.conversion.source import MUTATING, Source, function_of, is_own, method_of
+from gymcore.jit.conversion.tables import Table
+from gymcore.jit.conversion.tracing import Chain, Kind
+from gymcore.jit.conversion.unit import RESERVED, Helper, Unit
+
+__all__ = ["Binding", "Expressions", "Known", "tuple_of", "word_in"]
+
+_PURE_BUILTINS = (len, int, float, bool, abs, min, max, tuple, list, range, round, sum, str)
+_PURE_METHODS = frozenset(
+    [
+        "get",
+        "index",
+        "count",
+        "keys",
+        "values",
+        "items",
+        "astype",
+        "copy",
+        "sum",
+        "max",
+        "min",
+        "item",
+    ]
+)
+_PURE_NODES = (
+    *(ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Slice, ast.Tuple),
+    *(ast.List, ast.Dict, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.keyword),
+    *(ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context),
+)
+# Functions that compute a number of float32 in another loop than one of float64.
+_FLOAT32_LOOPS = frozenset(
+    [
+        "arccos",
+        "arccosh",
+        "arcsin",
+        "arcsinh",
+        "arctan",
+        "arctan2",
+        "arctanh",
+        "cbrt",
+        "cos",
+        "cosh",
+        "exp",
+        "exp2",
+        "expm1",
+        "hypot",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "power",
+        "sin",
+        "sinh",
+        "tan",
+        "tanh",
+    ]
+)
+_SIMPLE = re.compile(r"[\w.]+(\([^()]*\)|\[[^\[\]]*\])?")
+_REFUSED = {
+    ast.Dict: ("is a dict", "use an array, or a variable for each key"),
+    ast.Set: ("is a set", "use an array of bools"),
+    ast.JoinedStr: ("is a text", "leave it out"),
+    ast.Lambda: ("is a function without a name", "define it in the module"),
+    ast.DictComp: ("is a dict", "use an array"),
+    ast.SetComp: ("is a set", "use an array of bools"),
+    ast.NamedExpr: ("assigns a name in an expression", "write the assignment as a statement"),
+    ast.GeneratorExp: ("is a generator", "write it as a loop"),
+}
+
+
+class Known(NamedTuple):
+    """A value that is known before the class is compiled."""
+
+    value: Any
+
+
+class Rng:
+    """A name for the random number generator."""
+
+
+Binding = Known | Rng | Table | list[str]
+"""What a local name stands for, if it is not a variable; a list has the texts of its items."""
+
+
+class Expressions:
+    """Expressions of one function in the calls that it runs in.
+
+    Attributes:
+        unit: What the functions of the class share.
+        source: The function.
+        chain: The calls that it runs in.
+        bindings: Local names that stand for something else than a variable.
+        only_state: Whether local variables must not be used.
+    """
+
+    def __init__(self, unit: Unit, source: Source, chain: Chain, bindings: Mapping[str, Binding]):
+        """Begin a function."""
+        self.unit, self.source, self.chain = unit, source, chain
+        self.bindings: dict[str, Binding] = dict(bindings)
+        self.only_state = False
+        outer = inspect.getclosurevars(source.function).nonlocals
+        self._names: dict[str, object] = {**source.function.__globals__, **outer}
+        self._locals = source.locals | set(source.arguments)
+        self.self_name = source.self_name
+
+    def obstacle(self, node: ast.AST, reason: str, change: str) -> ObstacleFound:
+        """Return the exception for an expression."""
+        text = ast.unparse(node).partition("\n")[0]
+        text = f"{text[:77]}..." if len(text) > 80 else text
+        line = getattr(node, "lineno", 1) + self.source.first_line - 1
+        return ObstacleFound(Obstacle(self.source.file, line, text, reason, change))
+
+    # --- what is known ---------------------------------------------------------------------------
+
+    def known(self, node: ast.AST) -> Known | None:
+        """Return the value of an expression; None if it is not known."""
+        if isinstance(node, ast.Constant):
+            return Known(node.value)
+        is_known = all(self._is_known(part) for part in ast.walk(node))
+        return self._evaluated(node) if is_known else None
+
+    def _evaluated(self, node: ast.AST) -> Known | None:
+        env, owner = self.unit.trace.env, self.source.owner
+        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        names = {name: self._names[name] for name in used & self._names.keys()}
+        names |= {n: b.value for n, b in self.bindings.items() if isinstance(b, Known)}
+        names |= {self.self_name: env, "super": lambda *_: super(owner, env)}
+        try:
+            assert isinstance(node, ast.expr)
+            return Known(eval(compile(ast.Expression(node), "<known>", "eval"), names))
+        except Exception:
+            return None
+
+    def _is_known(self, node: ast.AST) -> bool:
+        """Return whether a part of an expression does not make its value unknown."""
+        if isinstance(node, ast.Name):
+            if isinstance(self.bindings.get(node.id), Known) or node.id == self.self_name:
+                return True
+            is_global = node.id in self._names or hasattr(builtins, node.id)
+            return is_global and node.id not in self._locals
+        if isinstance(node, ast.Attribute) and self.is_self(node.value):
+            name = node.attr
+            changes = name in self.unit.trace.names or "np_random" in name
+            is_property = isinstance(method_of(self.unit.cls, name), property)
+            return not changes and not is_property and self.unit.parameter(name) is None
+        if isinstance(node, ast.Call) and not ast.unparse(node).startswith("super("):
+            function = self._evaluated(node.func)
+            return function is not None and _is_pure(function.value)
+        return isinstance(node, _PURE_NODES)
+
+    def is_self(self, node: ast.AST) -> bool:
+        """Return whether an expression is `self`."""
+        return isinstance(node, ast.Name) and node.id == self.self_name
+
+    def kinds(self, node: ast.AST) -> set[Kind]:
+        """Return the kinds that an expression had."""
+        if isinstance(node, ast.Constant):
+            return {Kind(type(node.value))}
+        return self.unit.trace.kinds_of(self.chain, node)
+
+    def types(self, node: ast.AST) -> set[type]:
+        """Return the types that an expression had."""
+        return {kind.type for kind in self.kinds(node)}
+
+    def is_narrow(self, node: ast.AST) -> bool:
+        """Return whether an expression was a number of type float32."""
+        return np.float32 in self.types(node)
+
+    def truth(self, node: ast.expr) -> bool | None:
+        """Return the value of a condition; None if it is not known."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = self.truth(node.operand)
+            return None if inner is None else not inner
+        if isinstance(node, ast.BoolOp):
+            parts = [self.truth(value) for value in node.values]
+            decisive = isinstance(node.op, ast.Or)
+            return decisive if decisive in parts else None if None in parts else not decisive
+        known = self.known(node)
+        if known is not None:
+            return None if isinstance(known.value, np.ndarray) else bool(known.value)
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            is_none = self._is_none(node.left)
+            return None if is_none is None else is_none == isinstance(node.ops[0], ast.Is)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+            types, wanted = self.types(node.args[0]), self.known(node.args[1])
+            if types and wanted is not None:
+                return all(issubclass(kind, wanted.value) for kind in types)
+        return None
+
+    def _is_none(self, node: ast.expr) -> bool | None:
+        path = self.path(node)
+        if path is not None:
+            layout = path[1]
+            return True if layout.kind is type(None) else None if layout.optional else False
+        is_none = {kind is type(None) for kind in self.types(node)}
+        return is_none.pop() if len(is_none) == 1 else None
+
+    def path(self, node: ast.AST) -> tuple[str, Layout] | None:
+        """Return the name in the state and the layout of an attribute, or of an item of it."""
+        if isinstance(node, ast.Attribute) and self.is_self(node.value):
+            if node.attr in self.unit.bad:
+                raise self.obstacle(node, *self.unit.bad[node.attr])
+            layout = self.unit.layouts.get(node.attr)
+            return None if layout is None else (node.attr, layout)
+        if not isinstance(node, (ast.Attribute, ast.Subscript)):
+            return None
+        owner = self.path(node.value)
+        if owner is None or owner[1].items is None:
+            return None
+        keys = list(owner[1].items)
+        index = Known(node.attr) if isinstance(node, ast.Attribute) else self.known(node.slice)
+        key = index.value if index is not None else None
+        if isinstance(key, int) and -len(keys) <= key < len(keys):
+            key = keys[key]
+        if key not in keys:
+            raise self.obstacle(node, "selects an item by an index that varies", "use an array")
+        return f"{owner[0]}_{key}", owner[1].items[str(key)]
+
+    def table(self, node: ast.AST) -> Table | None:
+        """Return the part of a constant that an expression selects, or None."""
+        binding = self.bindings.get(node.id) if isinstance(node, ast.Name) else None
+        if isinstance(binding, Table):
+            return binding
+        known = self.known(node)
+        if known is not None:
+            hint = getattr(node, "attr", getattr(node, "id", "table")).strip("_")
+            is_set = isinstance(known.value, (set, frozenset))
+            value = list(known.value) if is_set else known.value
+            return Table(hint, [value]) if isinstance(value, (list, tuple, dict, str)) else None
+        if not isinstance(node, (ast.Subscript, ast.Attribute)):
+            return None
+        owner = self.table(node.value)
+        if isinstance(node, ast.Attribute):
+            return owner.item(node.attr) if owner is not None and owner.items() else None
+        if owner is None:
+            return None
+        key = self.known(node.slice)
+        if key is not None:
+            return owner.item(key.value)
+        if isinstance(node.slice, ast.Slice):
+            return None
+        result = owner.at(self.text(node.slice))
+        if result is None:
+            reason = "selects from a table whose keys are not 0, 1, ..."
+            raise self.obstacle(node, reason, "use a list or an array")
+        return result
+
+    def elements(self, node: ast.AST) -> list[str] | None:
+        """Return the texts of the items of a list or tuple of known length, or None."""
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return [self.flat(item) for item in node.elts]
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("tuple", "list"):
+            return self._items_of(node.args[0]) if len(node.args) == 1 else None
+        if isinstance(node, ast.Name) and isinstance(binding := self.bindings.get(node.id), list):
+            return binding
+        path = self.path(node)
+        if path is not None:
+            name, layout = path
+            if layout.items is not None:
+                return [f"state.{field.name}" for field in layout.parts(name)]
+            is_flat = layout.kind in (list, tuple) and len(layout.shape) == 1
+            return [f"state.{name}[{k}]" for k in range(layout.shape[0])] if is_flat else None
+        table = self.table(node)
+        if table is not None:
+            items = table.items()
+            return [self.table_text(item, node) for item in items.values()] if items else None
+        kinds = self.kinds(node)
+        kind = kinds.pop() if isinstance(node, ast.Name) and len(kinds) == 1 else None
+        if kind is None or kind.type not in (list, tuple) or not kind.shape:
+            return None
+        return [f"{self.text(node)}[{k}]" for k in range(kind.shape[0])]
+
+    # --- text ------------------------------------------------------------------------------------
+
+    def text(self, node: ast.AST) -> str:
+        """Return the text of a converted expression."""
+        if type(node) in _REFUSED:
+            raise self.obstacle(node, *_REFUSED[type(node)])
+        handler = getattr(self, f"_{type(node).__name__.lower()}", None)
+        result = handler(node) if handler else None
+        return self.replaced(node) if result is None else str(result)
+
+    def enclosed(self, node: ast.AST) -> str:
+        """Return the text of an expression in parentheses, unless it is simple."""
+        text = self.text(node)
+        return text if _SIMPLE.fullmatch(text) else f"({text})"
+
+    def flat(self, node: ast.AST) -> str:
+        """Return the text of an expression, which may begin in the middle of a line."""
+        text = self.text(node)
+        return f"(\n{text}\n)" if "\n" in text else text
+
+    def joined(self, nodes: Iterable[ast.AST]) -> str:
+        """Return the texts of expressions, separated by commas."""
+        return ", ".join(map(self.flat, nodes))
+
+    def replaced(self, node: ast.AST, texts: Mapping[ast.AST, str] | None = None) -> str:
+        """Return the original's text with the texts of its parts, which `texts` may contain."""
+        start, end = _place(node)
+        pieces = []
+        children = (c for c in ast.iter_child_nodes(node) if isinstance(c, (ast.expr, ast.keyword)))
+        for child in sorted(children, key=_place):
+            place = _place(child)
+            text = (texts or {}).get(child)
+            pieces += [self.source.segment(start, place[0]), text or self.text(child)]
+            start = place[1]
+        return "".join([*pieces, self.source.segment(start, end)])
+
+    def value_text(self, value: object, node: ast.AST, hint: str = "table") -> str:
+        """Return the text of a known value."""
+        code, name = code_of(value), name_of(value)
+        if code is not None or name is not None:
+            return str(name if code is None else code)
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, (bool, int, float)):
+            text = re.sub(r"(nan|inf)", r"np.\1", repr(value))
+            return f"({text})" if text.startswith("-") else text
+        array = number_array(value)
+        if array is not None:
+            return self.unit.constant(array, hint)
+        reason = f"is of type {type(value).__name__}, which compiled code cannot use"
+        raise self.obstacle(node, reason, "use numbers and arrays")
+
+    def table_text(self, table: Table, node: ast.AST) -> str:
+        """Return the text of a part of a constant."""
+        text = table.text(self.unit.constant)
+        if text is None and (items := table.items()) is not None:
+            return tuple_of([self.table_text(item, node) for item in items.values()])
+        if text is None:
+            raise self.obstacle(node, "is a part of a table without a common type", "use arrays")
+        return text
+
+    def _constant(self, node: ast.Constant) -> str | None:
+        is_text = isinstance(node.value, (str, bytes))
+        return self.value_text(node.value, node) if is_text else None
+
+    def _name(self, node: ast.Name) -> str:
+        binding = self.bindings.get(node.id)
+        if isinstance(node.ctx, ast.Store):
+            self.bindings.pop(node.id, None)
+        elif isinstance(binding, list):
+            return tuple_of(binding)
+        elif isinstance(binding, Table):
+            return self.table_text(binding, node)
+        elif isinstance(binding, Rng):
+            return "rng"
+        elif binding is None and node.id in self._locals and self.only_state:
+            raise self.obstacle(node, "is a local variable", "use an attribute")
+        if self.is_self(node):
+            raise self.obstacle(node, "is used as a value", "pass the attributes that are used")
+        if binding is None and node.id in self._locals:
+            return f"{node.id}_" if node.id in RESERVED else node.id
+        known = self.known(node)
+        if known is None:
+            raise self.obstacle(node, "is not defined", "define it in the module")
+        if isinstance(known.value, NUMBERS) and node.id.isupper():
+            return self.unit.constant(known.value, node.id)
+        return self.value_text(known.value, node, node.id)
+
+    def _attribute(self, node: ast.Attribute) -> str | None:
+        path = self.path(node)
+        if path is not None:
+            name, layout = path
+            is_record = layout.items is not None
+            return tuple_of(self.elements(node) or []) if is_record else f"state.{name}"
+        if self.is_self(node.value):
+            if node.attr in ("np_random", "_np_random"):
+                return "rng"
+            defined = method_of(self.unit.cls, node.attr)
+            getter = function_of(defined)
+            if isinstance(defined, property) and getter is not None and is_own(getter):
+                return self.own_call(node, MethodType(getter, self), [], {})
+            text = self.unit.parameter(node.attr)
+            if text is not None:
+                return text
+        known = self.known(node)
+        if known is not None:
+            text = ast.unparse(node)
+            is_kept = text.startswith(("np.", "math.")) and name_of(known.value) is not None
+            return text if is_kept else self.value_text(known.value, node, node.attr)
+        table = self.table(node)
+        if table is not None:
+            return self.table_text(table, node)
+        if self.is_self(node.value):
+            reason = "is not an attribute after `__init__` and `reset`"
+            raise self.obstacle(node, reason, "assign it in `reset`")
+        is_enum = any(issubclass(kind, enum.Enum) for kind in self.types(node.value))
+        return self.text(node.value) if is_enum and node.attr == "value" else None
+
+    def _subscript(self, node: ast.Subscript) -> str | None:
+        path = self.path(node)
+        if path is not None:
+            return f"state.{path[0]}"
+        index = self.known(node.slice)
+        items = self.bindings.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        if isinstance(items, list) and index is not None and isinstance(index.value, int):
+            return items[index.value]
+        if isinstance(node.ctx, ast.Store):
+            return None
+        known = self.known(node)
+        if known is not None:
+            return self.value_text(known.value, node)
+        table = self.table(node)
+        return None if table is None else self.table_text(table, node)
+
+    def _list(self, node: ast.List) -> str:
+        known = self.known(node)
+        if known is not None:
+            return self.value_text(known.value, node)
+        return f"np.array({self.argument(node)})"
+
+    def argument(self, node: ast.expr) -> str:
+        """Return the text of an argument, which may be a list."""
+        if isinstance(node, ast.List):
+            return f"[{', '.join(map(self.argument, node.elts))}]"
+        return self.text(node)
+
+    # --- operators -------------------------------------------------------------------------------
+
+    def narrow_operand(self, node: ast.expr) -> str:
+        """Return an operand of float32, to which NumPy converts numbers of Python."""
+        number = node.value if isinstance(node, ast.Constant) else None
+        is_exact = isinstance(number, (int, float)) and float(np.float32(number)) == number
+        if is_exact or self.types(node) <= {np.float32} or self.types(node) <= {int, bool}:
+            return self.enclosed(node)
+        return f"np.float32({self.text(node)})"
+
+    def _binop(self, node: ast.BinOp) -> str | None:
+        if self.types(node) & {list, str}:
+            known = self.known(node)
+            if known is None:
+                raise self.obstacle(node, "joins or repeats a list", "use an array")
+            return self.value_text(known.value, node)
+        parts = node.left, node.right
+        if self.is_narrow(node):
+            left, right = map(self.narrow_operand, parts)
+            if isinstance(node.op, ast.Pow):
+                return f"jit.math.powf({left}, {right})"
+            operator = self.source.segment(_place(node.left)[1], _place(node.right)[0]).strip(" ()")
+            return f"np.float32({left} {operator} {right})"
+        # A scalar of float64 makes NumPy compute in that type, but functions have only numbers.
+        if any(kind.dtype == np.float64 for kind in self.kinds(node)):
+            for part, other in (parts, parts[::-1]):
+                is_narrow = any(kind.dtype == np.float32 for kind in self.kinds(part))
+                if is_narrow and np.float64 in self.types(other):
+                    return self.replaced(node, {part: f"{self.enclosed(part)}.astype(np.float64)"})
+        return None
+
+    def _unaryop(self, node: ast.UnaryOp) -> str | None:
+        truth = self.truth(node) if isinstance(node.op, ast.Not) else None
+        return None if truth is None else str(truth)
+
+    def _boolop(self, node: ast.BoolOp) -> str | None:
+        truth = self.truth(node)
+        if truth is not None:
+            return str(truth)
+        kept = [value for value in node.values if self.truth(value) is None]
+        if len(kept) == len(node.values):
+            return None
+        return (" or " if isinstance(node.op, ast.Or) else " and ").join(map(self.enclosed, kept))
+
+    def _ifexp(self, node: ast.IfExp) -> str | None:
+        truth = self.truth(node.test)
+        return None if truth is None else self.enclosed(node.body if truth else node.orelse)
+
+    def _compare(self, node: ast.Compare) -> str | None:
+        truth = self.truth(node)
+        if truth is not None:
+            return str(truth)
+        operation, right = node.ops[0], node.comparators[0]
+        path = self.path(node.left)
+        if isinstance(operation, (ast.Is, ast.IsNot)) and path is not None:
+            negation = "not " if isinstance(operation, ast.Is) else ""
+            return f"({negation}state.{path[1].flag(path[0])})"
+        if isinstance(operation, (ast.Eq, ast.NotEq)) and self._is_sequence(node.left, right):
+            items = self.elements(node.left), self.elements(right)
+            if items[0] and items[1] and len(items[0]) == len(items[1]):
+                equal = _all_equal(items[0], items[1])
+                return equal if isinstance(operation, ast.Eq) else f"(not {equal})"
+        if isinstance(operation, (ast.In, ast.NotIn)):
+            return self._membership(node, right)
+        operands = [node.left, *node.comparators]
+        if any(map(self.is_narrow, operands)):
+            return self.replaced(node, {part: self.narrow_operand(part) for part in operands})
+        return None
+
+    def _is_sequence(self, *nodes: ast.expr) -> bool:
+        sequences = {list, tuple}
+        return any(isinstance(n, (ast.Tuple, ast.List)) or self.types(n) & sequences for n in nodes)
+
+    def _membership(self, node: ast.Compare, right: ast.expr) -> str | None:
+        known, path = self.known(right), self.path(right)
+        if known is not None and isinstance(known.value, (list, tuple, set, frozenset, dict, str)):
+            tests = []
+            for value in known.value:
+                if isinstance(value, tuple):
+                    left = self.elements(node.left)
+                    if left is None:
+                        raise self.obstacle(node.left, "is not a tuple of items", "write each item")
+                    items = [self.value_text(item, node) for item in value]
+                    tests += [_all_equal(left, items)] if len(left) == len(items) else []
+                else:
+                    tests.append(f"{self.enclosed(node.left)} == {self.value_text(value, node)}")
+            test = f"({' or '.join(tests) or 'False'})"
+        elif isinstance(right, (ast.Tuple, ast.List)):
+            return self.replaced(node, {right: tuple_of([*map(self.flat, right.elts)])})
+        elif path is not None and len(path[1].shape) == 1:
+            test = f"np.any({self.text(right)} == {self.enclosed(node.left)})"
+        else:
+            return None
+        return f"(not {test})" if isinstance(node.ops[0], ast.NotIn) else test
+
+    # --- calls -----------------------------------------------------------------------------------
+
+    def _call(self, node: ast.Call) -> str | None:
+        known = self.known(node.func)
+        called = known.value if known is not None else None
+        if is_own(called):
+            if getattr(called, "__self__", self.unit.trace.env) is not self.unit.trace.env:
+                reason = "calls a method of another object"
+                raise self.obstacle(node, reason, "make it a function of the module")
+            return self.own_call(node, called, node.args, _keywords(node))
+        value = self.known(node) if called is not isinstance else self.truth(node)
+        if value is not None and isinstance(number := getattr(value, "value", value), NUMBERS):
+            return self.value_text(number, node)
+        if known is None and isinstance(node.func, ast.Attribute):
+            text = self._method(node, node.func)
+            if text is not None:
+                return text
+        elif isinstance(called, type) and issubclass(called, enum.Enum):
+            return self.text(node.args[0])
+        elif known is not None and name_of(called) is None and not _is_array_method(called):
+            return self._foreign(node, called)
+        if len(node.args) == 1 and _is_builtin(called):
+            text = self._over_items(node.args[0], str(getattr(called, "__name__", "")))
+            if text is not None:
+                return text
+        return self._kept_call(node, called)
+
+    def _foreign(self, node: ast.Call, called: object) -> str:
+        """Return the text of a call that compiled code cannot make, if it is known."""
+        owner, name = getattr(called, "__self__", None), getattr(called, "__name__", "")
+        if any(base.__name__ == "Space" for base in type(owner).__mro__):
+            if name == "contains":
+                return "True"
+            reason = "draws from the generator of a space"
+            raise self.obstacle(node, reason, "draw from `self.np_random`")
+        module = str(getattr(called, "__module__", None) or type(called).__name__)
+        if "random" in f"{module} {type(owner)}":
+            reason = "draws from another generator"
+            raise self.obstacle(node, reason, "draw from `self.np_random`")
+        change = "keep it out of `reset` and `step`"
+        raise self.obstacle(node, f"calls a function of {module}", change)
+
+    def _kept_call(self, node: ast.Call, called: object) -> str:
+        texts: dict[ast.AST, str] = {part: self.argument(part) for part in node.args}
+        if isinstance(node.func, ast.Attribute) and _is_array_method(called):
+            texts[node.func] = f"{self.text(node.func.value)}.{node.func.attr}"
+        for keyword in node.keywords:
+            value = getattr(keyword.value, "value", None)
+            if isinstance(keyword.value, ast.Constant) and isinstance(value, str):
+                text = f"np.{value}" if keyword.arg == "dtype" else repr(value)
+            else:
+                text = self.argument(keyword.value)
+            texts[keyword] = f"{keyword.arg}={text}"
+        text, name = self.replaced(node, texts), getattr(called, "__name__", "")
+        makes_array = called in (np.array, np.asarray) and "dtype=" not in text
+        is_narrow = any(kind.dtype == np.float32 for kind in self.kinds(node))
+        if (makes_array and is_narrow and len(node.args) == 1) or (
+            self.is_narrow(node) and name in _FLOAT32_LOOPS
+        ):
+            return f"{text[:-1]}, dtype=np.float32)"
+        is_rounded = self.is_narrow(node) and isinstance(called, (np.ufunc, type(np.clip)))
+        return f"np.float32({text})" if is_rounded and name != "float32" else text
+
+    def _method(self, node: ast.Call, method: ast.Attribute) -> str | None:
+        """Return the text of a call of a method of a value, if it is not kept."""
+        owner, name = method.value, method.attr
+        if "np_random" in ast.unparse(owner) or self.bindings.get(ast.unparse(owner)):
+            return None
+        if name in ("item", "tolist") and not node.args:
+            is_array = np.ndarray in self.types(owner)
+            if is_array and name == "item":
+                return None
+            return f"{self.enclosed(owner)}{'.copy()' * is_array}"
+        if name in MUTATING - {"fill", "sort"}:
+            self.text(owner)
+            change = "use an array of fixed length and a count"
+            raise self.obstacle(node, "changes the length of a list", change)
+        if self.is_self(owner):
+            change = "define it in the class"
+            raise self.obstacle(node, "calls a method that has no source in Python", change)
+        return None
+
+    def _over_items(self, items: ast.expr, name: str) -> str | None:
+        """Return the text of a function over the items of an argument, if it is not kept."""
+        if isinstance(items, (ast.GeneratorExp, ast.ListComp)) and name in ("min", "max"):
+            return f"np.{name}({self.comprehension(items, 'list')})"
+        if isinstance(items, (ast.GeneratorExp, ast.ListComp)):
+            return self.comprehension(items, name)
+        if isinstance(items, ast.Call) and ast.unparse(items.func) == "reversed":
+            texts = self.elements(items.args[0])
+            return None if texts is None else tuple_of(texts[::-1])
+        if name in ("list", "tuple"):
+            texts = self._items_of(items) if name == "tuple" else self.elements(items)
+            return tuple_of(texts) if texts else f"{self.enclosed(items)}.copy()"
+        is_array = np.ndarray in self.types(items) or self.path(items) is not None
+        return f"np.{name}({self.text(items)})" if name in _OVER_ARRAYS and is_array else None
+
+    def _items_of(self, node: ast.expr) -> list[str] | None:
+        """Return the texts of the items of a short sequence or array, or None."""
+        texts, kinds = self.elements(node), self.kinds(node)
+        shape = kinds.pop().shape if len(kinds) == 1 else None
+        if texts is None and shape is not None and len(shape) == 1 and shape[0] <= 8:
+            return [f"{self.enclosed(node)}[{k}]" for k in range(shape[0])]
+        return texts
+
+    def _listcomp(self, node: ast.ListComp) -> str:
+        return self.comprehension(node, "list")
+
+    def _starred(self, node: ast.Starred) -> str:
+        items = self.elements(node.value)
+        if items is None:
+            raise self.obstacle(node, "unpacks a value of unknown length", "write each item")
+        return ", ".join(items)
+
+    def own_call(
+        self,
+        node: ast.AST,
+        called: object,
+        args: list[ast.expr],
+        keywords: dict[str, ast.expr],
+        role: str = "",
+    ) -> str:
+        """Return the call of the helper for a function of the class or its modules."""
+        function = function_of(called)
+        assert function is not None
+        source = self.unit.source_of(function)
+        names = source.arguments[isinstance(called, MethodType) :]
+        if any(isinstance(part, ast.Starred) for part in args) or "" in keywords:
+            raise self.obstacle(node, "unpacks arguments", "write each argument")
+        given = {**dict(zip(names, args, strict=False)), **keywords}
+        bindings: dict[str, Binding] = {}
+        texts: dict[str, str] = {}
+        for name in names:
+            part = given.get(name)
+            default = inspect.signature(function).parameters[name].default
+            known = Known(default) if part is None else self.known(part)
+            table = self.table(part) if part is not None and known is None else None
+            is_number = known is not None and isinstance(known.value, NUMBERS)
+            if known is not None and name not in source.locals and not (part and is_number):
+                bindings[name] = known
+            elif table is not None and table.text(self.unit.constant) is None:
+                indices = {f"{name}_{k}": index for k, index in enumerate(table.indices)}
+                bindings[name] = table._replace(indices=tuple(indices))
+                texts |= indices
+            else:
+                text = self.value_text(default, node) if part is None else self.argument(part)
+                if text == "rng":
+                    bindings[name] = Rng()
+                else:
+                    texts[f"{name}_" if name in RESERVED else name] = text
+        helper = self.helper(source, node, bindings, list(texts), role)
+        return f"{helper.name}({', '.join([*helper.first, *(texts[n] for n in helper.kept)])})"
+
+    def helper(
+        self,
+        source: Source,
+        node: ast.AST,
+        bindings: dict[str, Binding],
+        kept: list[str],
+        role: str,
+    ) -> Helper:
+        """Return the helper for a function; `Statements` converts it."""
+        raise NotImplementedError
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp, name: str) -> str:
+        """Return the call of a helper that runs the loop; `Statements` defines it."""
+        raise NotImplementedError
+
+
+_OVER_ARRAYS = ("any", "all", "min", "max")
+
+
+def tuple_of(texts: list[str]) -> str:
+    """Return the text of a tuple."""
+    return f"({', '.join(texts)}{',' * (len(texts) == 1)})"
+
+
+def word_in(word: str, text: str) -> bool:
+    """Return whether a text has a name."""
+    return re.search(rf"(?<![\w.]){word}\b", text) is not None
+
+
+def _keywords(call: ast.Call) -> dict[str, ast.expr]:
+    return {keyword.arg or "": keyword.value for keyword in call.keywords}
+
+
+def _place(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return where the text of an expression begins and ends."""
+    assert isinstance(node, (ast.expr, ast.keyword, ast.stmt))
+    end = node.end_lineno or node.lineno, node.end_col_offset or 0
+    return (node.lineno, node.col_offset), end
+
+
+def _all_equal(left: Iterable[str], right: Iterable[str]) -> str:
+    return f"({' and '.join(f'{a} == {b}' for a, b in zip(left, right, strict=True))})"
+
+
+def _is_array_method(value: object) -> bool:
+    return isinstance(getattr(value, "__self__", None), np.ndarray)
+
+
+def _is_builtin(value: object) -> bool:
+    return vars(builtins).get(getattr(value, "__name__", ""), builtins) is value
+
+
+def _is_pure(called: object) -> bool:
+    """Return whether a function returns the same value for the same arguments."""
+    owner, name = getattr(called, "__self__", None), getattr(called, "__name__", "")
+    if isinstance(owner, (np.ndarray, tuple, list, dict, str)):
+        return name in _PURE_METHODS
+    if isinstance(called, type) and issubclass(called, enum.Enum):
+        return True
+    return called in _PURE_BUILTINS if _is_builtin(called) else name_of(called) is not None
+
+
+def name_of(value: object) -> str | None:
+    """Return the name of a function or type of Python, NumPy or `math`; None for others."""
+    name = getattr(value, "__name__", "")
+    if not name or not callable(value):
+        return None
+    if _is_builtin(value):
+        return str(name)
+    modules = ((np, "np"), (np.linalg, "np.linalg"), (math, "math"))
+    return next((f"{title}.{name}" for m, title in modules if vars(m).get(name) is value), None)

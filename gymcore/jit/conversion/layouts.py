@@ -1,0 +1,153 @@
+"""How the values of an attribute are stored in the state of a lane."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import NamedTuple
+
+import numpy as np
+
+from gymcore.jit.declarations import Field
+
+__all__ = ["NUMBERS", "Layout", "code_of", "items_of", "layout_of", "number_array"]
+
+NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+
+
+class Layout(NamedTuple):
+    """The fields for a value: a number, an array, or a record of layouts.
+
+    Attributes:
+        kind: Type of the value, such as float, np.ndarray, list, or a named tuple's class.
+        dtype: Type of a number, or of the elements of an array; None for a record.
+        shape: Shape of an array.
+        items: Layout of each item of a record, by name.
+        optional: Whether the value may be None, which is a field of its own.
+    """
+
+    kind: type
+    dtype: np.dtype | None
+    shape: tuple[int, ...] = ()
+    items: dict[str, Layout] | None = None
+    optional: bool = False
+
+    def fields(self, name: str) -> Iterator[Field]:
+        """Yield the fields of the state."""
+        if self.optional:
+            yield Field(self.flag(name), np.dtype(bool), ())
+        yield from self.parts(name)
+
+    def parts(self, name: str) -> list[Field]:
+        """Return the fields without the one for None."""
+        if self.dtype is not None:
+            return [Field(name, self.dtype, self.shape)]
+        items = (self.items or {}).items()
+        return [field for key, item in items for field in item.fields(f"{name}_{key}")]
+
+    @staticmethod
+    def flag(name: str) -> str:
+        """Return the name of the field that is False if the value is None."""
+        return f"has_{name.lstrip('_')}"
+
+
+def items_of(value: object) -> dict[str, object] | None:
+    """Return the items of a named tuple, a data class, a dict with texts as keys, or a sequence."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return dict(zip(value._fields, value, strict=True))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dict(vars(value))
+    if isinstance(value, dict) and all(
+        isinstance(key, str) and key.isidentifier() for key in value
+    ):
+        return value
+    if isinstance(value, (list, tuple)):
+        return {str(k): item for k, item in enumerate(value)}
+    return None
+
+
+def number_array(value: object) -> np.ndarray | None:
+    """Return a number, or numbers in an array or rectangular sequences, as an array; else None.
+
+    Texts and members of enumerations are numbers too (`code_of`). The numbers of a sequence must
+    all be bools, or none of them.
+    """
+    code = code_of(value)
+    if code is not None or isinstance(value, NUMBERS):
+        return np.asarray(value if code is None else code)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return value
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, (list, tuple)) or hasattr(value, "_fields") or not value:
+        return None
+    rows = [row for row in map(number_array, value) if row is not None]
+    shapes = {(row.shape, row.dtype.kind == "b") for row in rows}
+    return np.array(rows) if len(rows) == len(value) and len(shapes) == 1 else None
+
+
+def layout_of(samples: Sequence[object]) -> Layout:
+    """Return the layout for some values.
+
+    Raises:
+        ValueError: If there is none, with the reason and a change.
+    """
+    values = [value for value in samples if value is not None]
+    if not values:
+        return Layout(type(None), np.dtype(bool))
+    layout = _layout_of_values(values)
+    return layout._replace(optional=len(values) < len(samples))
+
+
+def _layout_of_values(values: list[object]) -> Layout:
+    kind = type(values[0])
+    if all(isinstance(value, (*NUMBERS, enum.Enum)) for value in values):
+        return Layout(kind, _number_dtype(values))
+    if all(isinstance(value, str) and code_of(value) is not None for value in values):
+        return Layout(kind, np.dtype(np.int64))
+    lengths = {len(v) for v in values if isinstance(v, (list, tuple, dict))}
+    lengths |= {len(v) for v in values if isinstance(v, np.ndarray) and v.ndim}
+    if len(lengths) > 1:
+        raise ValueError(
+            "changes its length during an episode",
+            "give it a fixed length, such as an array and a count",
+        )
+    arrays = [number_array(value) for value in values]
+    found = [array for array in arrays if array is not None]
+    if len(found) == len(arrays) and len({array.shape for array in found}) == 1:
+        dtype = np.result_type(*found)
+        if found[0].size and dtype != np.float16:
+            return Layout(kind, np.dtype(np.int64) if dtype == "u8" else dtype, found[0].shape)
+    items = [items_of(value) for value in values]
+    first = items[0]
+    if first and all(item is not None and item.keys() == first.keys() for item in items):
+        parts = {key: layout_of([item[key] for item in items if item]) for key in first}
+        return Layout(kind, None, items=parts)
+    types = sorted({type(value).__name__ for value in values})
+    changes = {
+        "set": "make it an array of bools",
+        "dict": "make it an array, or an attribute for each key",
+    }
+    raise ValueError(
+        f"is {' or '.join(types)}, which a lane cannot have",
+        changes.get(types[0], "make it a number or an array"),
+    )
+
+
+def _number_dtype(values: list[object]) -> np.dtype:
+    if all(isinstance(value, np.float32) for value in values):
+        return np.dtype(np.float32)
+    kinds = {"i" if isinstance(v, enum.Enum) else np.asarray(v).dtype.kind for v in values}
+    return np.dtype(np.float64 if "f" in kinds else np.bool_ if kinds == {"b"} else np.int64)
+
+
+def code_of(value: object) -> int | None:
+    """Return the number that stands for a text or a member of an enumeration in compiled code."""
+    if isinstance(value, enum.Enum):
+        return value.value if isinstance(value.value, int) else list(type(value)).index(value)
+    if isinstance(value, (str, bytes)):
+        text = value.encode() if isinstance(value, str) else value
+        return int.from_bytes(text if len(text) <= 7 else sha256(text).digest()[:7], "big")
+    return None

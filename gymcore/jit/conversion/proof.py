@@ -1,0 +1,109 @@
+"""The proof: original and converted class, run side by side."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gymcore import spaces
+from gymcore.core import Env
+from gymcore.error import ConversionError
+from gymcore.spaces.space import Space
+
+__all__ = ["prove"]
+
+AnyEnv = Env[object, object]
+Result = tuple[Any, ...]
+
+
+def prove(
+    original: AnyEnv,
+    converted: AnyEnv,
+    *,
+    seeds: range,
+    steps: int,
+    policy: Callable[[object], object] | None,
+    tolerance: float,
+) -> None:
+    """Run both environments; raise `ConversionError` at the first difference.
+
+    Args:
+        original: The original environment.
+        converted: The converted one.
+        seeds: Seeds of the runs. Each has `steps` steps, in as many episodes as that takes.
+        steps: Number of steps for each seed.
+        policy: Function from an observation to an action; None for random actions.
+        tolerance: Largest difference of floats, relative to the larger value or 1.
+    """
+    action_space, title = original.action_space, type(converted).__name__
+    action_space.seed(seeds.start)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in seeds:
+            ended, next_seed = True, [seed]
+            for step in range(steps):
+                place = f"{title} differs from the original: seed {seed}, step {step}"
+                if ended:
+                    given = next_seed.pop() if next_seed else None
+                    wanted: Result = original.reset(seed=given)
+                    got = _result(place, converted.reset, seed=given)
+                    ended = False
+                else:
+                    action = action_space.sample() if policy is None else policy(wanted[0])
+                    wanted = original.step(action)
+                    got = _result(place, converted.step, action)
+                    ended = bool(wanted[2] or wanted[3])
+                leaves = dict(_leaves(converted.observation_space, got))
+                for field, expected in _leaves(converted.observation_space, wanted):
+                    actual = leaves.get(field)
+                    if not _is_near(expected, actual, tolerance):
+                        raise ConversionError(
+                            f"{place}, {field}: expected {expected!r}, got {actual!r}"
+                        )
+            states = [env.np_random.bit_generator.state for env in (original, converted)]
+            if states[0] != states[1]:
+                raise ConversionError(f"{place}: the number of random draws")
+
+
+def _result(place: str, call: Callable[..., Result], *args: object, **kwargs: object) -> Result:
+    try:
+        return call(*args, **kwargs)
+    except Exception as problem:
+        raise ConversionError(f"{place}: it raises {problem!r}") from problem
+
+
+def _leaves(space: Space, result: Result) -> Iterator[tuple[str, object]]:
+    """Yield name and value of each part of what `reset` or `step` returns."""
+    observation, *numbers, info = result
+    yield from _parts(space, observation, "observation")
+    yield from zip(("reward", "terminated", "truncated"), numbers, strict=False)
+    for key, value in info.items():
+        if value is not None:
+            yield f"info[{key!r}]", value
+
+
+def _parts(space: Space, value: object, name: str) -> Iterator[tuple[str, object]]:
+    """Yield name and value of each part of an observation, in the dtype of its space."""
+    if isinstance(space, spaces.Dict) and isinstance(value, dict):
+        for key, part in space.spaces.items():
+            yield from _parts(part, value[key], f"{name}[{key!r}]")
+    elif isinstance(space, spaces.Tuple) and isinstance(value, (tuple, list)):
+        for k, part in enumerate(space.spaces):
+            yield from _parts(part, value[k], f"{name}[{k}]")
+    else:
+        yield name, np.asarray(value).astype(space.dtype)
+
+
+def _is_near(expected: object, actual: object, tolerance: float) -> bool:
+    a, b = np.asarray(expected), np.asarray(actual)
+    b = b.reshape(a.shape) if a.size == b.size else b
+    if a.dtype.kind in "USO" or a.shape != b.shape:
+        return np.array_equal(a, b)
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        scale = np.maximum(np.maximum(np.abs(a), np.abs(b)), 1.0)
+        near = (np.abs(a - b) <= tolerance * scale) | (a == b) | (np.isnan(a) & np.isnan(b))
+    return bool(near.all())

@@ -1,0 +1,294 @@
+"""Runs of the original that show the type of each expression, attribute and result."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dataclasses
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Sized
+from types import FunctionType, MethodType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gymcore.core import Env
+from gymcore.jit.conversion.source import Source, function_of, is_own, owner_of, source_of
+
+__all__ = ["Chain", "Kind", "Trace", "kind_of"]
+
+EPISODES, STEPS, PROBED_STEPS = 10, 200, 25
+MAX_SAMPLES = 20  # of different types
+
+Chain = tuple[object, ...]
+"""The calls that a function runs in: "reset" or "step" first, then the syntax of each call."""
+_PROBED = (
+    *(ast.Name, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp),
+    *(ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.GeneratorExp),
+)
+
+
+class Kind(NamedTuple):
+    """The type of a value, with dtype and shape of an array, and the length of a sequence."""
+
+    type: type
+    dtype: np.dtype | None = None
+    shape: tuple[int, ...] | None = None
+
+
+def kind_of(value: object) -> Kind:
+    """Return the kind of a value."""
+    kind: Any = type(value)
+    if kind not in (np.ndarray, list, tuple, dict):
+        return _scalar_kind(kind)
+    if isinstance(value, np.ndarray):
+        return Kind(np.ndarray, value.dtype, value.shape)
+    return Kind(kind, None, (len(value) if isinstance(value, Sized) else 0,))
+
+
+@functools.cache
+def _scalar_kind(kind: type) -> Kind:
+    return Kind(kind)
+
+
+def deep_kind(value: object) -> object:
+    """Return the kind of a value with the kinds of its items."""
+    if isinstance(value, (list, tuple)):
+        return type(value), tuple(map(deep_kind, value))
+    if isinstance(value, dict):
+        return dict, tuple((key, deep_kind(item)) for key, item in value.items())
+    if dataclasses.is_dataclass(value):
+        return type(value), tuple(map(deep_kind, vars(value).values()))
+    return kind_of(value)
+
+
+class Trace:
+    """What runs of the original showed.
+
+    Attributes:
+        env: The environment, which has been stepped.
+        initial: Its attributes after `__init__`.
+        kinds: The kinds of each expression, by chain and syntax.
+        samples: Values of each attribute after `reset` and `step`, one of each kind.
+        infos: The same for each key of the infos.
+        truncates: Whether `step` has truncated an episode.
+        has_variants: Whether the first step of an episode computes in other types than the next.
+    """
+
+    def __init__(self, cls: type, make: Callable[[], Env[object, object]], names: set[str]) -> None:
+        """Run some episodes of random actions.
+
+        Args:
+            cls: The class.
+            make: Function that returns an environment of the class.
+            names: The attributes that `reset` and `step` change. Attributes that turn out to
+                change, because an alias of them is changed, are added.
+        """
+        self.cls, self.env, self.names = cls, make(), names
+        self.initial = {name: _copied(value) for name, value in vars(self.env).items()}
+        self.kinds: dict[Chain, dict[ast.AST, set[Kind]]] = {}
+        self.samples: dict[str, list[object]] = {}
+        self.infos: dict[str, list[object]] = {}
+        self._seen: set[object] = set()
+        self._chain: Chain = ()
+        self._here: dict[ast.AST, set[Kind]] = {}
+        self._functions: dict[FunctionType, FunctionType] = {}
+        first, later = self._run()
+        self.has_variants = first != later and bool(later)
+        if not self.has_variants:
+            for chain in [chain for chain in self.kinds if chain[0] == "first"]:
+                merged = self.kinds.setdefault(("step", *chain[1:]), {})
+                for node, kinds in self.kinds[chain].items():
+                    merged.setdefault(node, set()).update(kinds)
+
+    def kinds_of(self, chain: Chain, node: ast.AST) -> set[Kind]:
+        """Return the kinds of an expression in some calls; in any calls, if it had none there."""
+        kinds = self.kinds.get(chain, {}).get(node)
+        if kinds is None:
+            kinds = set().union(*(nodes.get(node, set()) for nodes in self.kinds.values()))
+        return set(kinds)
+
+    def _run(self) -> tuple[set[object], set[object]]:
+        env, entries = self.env, (set[object](), set[object]())
+        space = copy.deepcopy(env.action_space)
+        space.seed(1)
+        for episode in range(EPISODES):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                others = {n: v for n, v in vars(env).items() if n not in self.names}
+                arrays = {
+                    name: _copied(value)
+                    for name, value in others.items()
+                    if isinstance(value, (np.ndarray, list))
+                }
+                _, info = self._called("reset", env.reset, seed=episode)
+                self._record(info)
+                for step in range(STEPS):
+                    entries[step > 0].add(self._narrow_attributes())
+                    if step < PROBED_STEPS or step % 8 == 0:
+                        name = "step" if step else "first"
+                        result = self._called(name, env.step, space.sample())
+                    else:
+                        result = env.step(space.sample())
+                    self._record(result[4])
+                    if result[2] or result[3]:
+                        break
+                for name, value in arrays.items():
+                    if not _equal(value, vars(env).get(name)):
+                        self.names.add(name)
+        return entries
+
+    def _called(
+        self, root: str, method: object, *args: object, **kwargs: object
+    ) -> tuple[Any, ...]:
+        self._chain = (root,)
+        self._here = self.kinds.setdefault(self._chain, {})
+        result = self._call_function(method, args, kwargs)
+        assert isinstance(result, tuple)
+        return result
+
+    def _narrow_attributes(self) -> object:
+        """Return which attributes have numbers or arrays of float32."""
+        kinds = ((name, deep_kind(vars(self.env).get(name))) for name in sorted(self.names))
+        return tuple((name, "float32" in repr(kind)) for name, kind in kinds)
+
+    def _record(self, info: dict[str, object]) -> None:
+        attributes = vars(self.env)
+        for samples, values in (
+            (self.samples, {n: attributes[n] for n in self.names if n in attributes}),
+            (self.infos, info),
+        ):
+            for name, value in values.items():
+                if len(samples.get(name, ())) == MAX_SAMPLES:
+                    continue  # such as a list that grows
+                key = id(samples), name, deep_kind(value)
+                if key not in self._seen:
+                    self._seen.add(key)
+                    samples.setdefault(name, []).append(_copied(value))
+
+    # --- the names that instrumented functions call ----------------------------------------------
+
+    def _call_function(
+        self, called: object, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> object:
+        function = function_of(called)
+        assert function is not None
+        bound = (called.__self__,) if isinstance(called, MethodType) else ()
+        return self._instrumented(function)(*bound, *args, **kwargs)
+
+    def _instrumented(self, function: FunctionType) -> FunctionType:
+        if function not in self._functions:
+            source = source_of(function, owner_of(self.cls, function))
+            assert source is not None
+            self._functions[function] = self._with_probes(source)
+        return self._functions[function]
+
+    def _with_probes(self, source: Source) -> FunctionType:
+        tree = copy.deepcopy(source.tree)
+        originals = dict(zip(ast.walk(tree), ast.walk(source.tree), strict=True))
+        nodes = list(originals.values())
+        numbers = {new: nodes.index(old) for new, old in originals.items()}
+        tree.decorator_list, tree.returns = [], None
+        for argument in ast.walk(tree.args):
+            if isinstance(argument, ast.arg):
+                argument.annotation = None
+        tree.args.defaults = [ast.Constant(None) for _ in tree.args.defaults]
+        tree.args.kw_defaults = [d and ast.Constant(None) for d in tree.args.kw_defaults]
+        instrument = _Instrument(numbers, source.arguments[0] if source.arguments else "")
+        tree.body = [part for s in tree.body for part in instrument.statements(s)]
+        function = source.function
+
+        def see(number: int, value: object) -> object:
+            self._here.setdefault(nodes[number], set()).add(kind_of(value))
+            return value
+
+        def call(number: int, called: Any, *args: object, **kwargs: object) -> object:
+            if not is_own(called) or getattr(called, "__self__", self.env) is not self.env:
+                return see(number, called(*args, **kwargs))
+            chain, here = self._chain, self._here
+            self._chain = (*chain, nodes[number])
+            self._here = self.kinds.setdefault(self._chain, {})
+            try:
+                value = self._call_function(called, args, kwargs)
+            finally:
+                self._chain, self._here = chain, here
+            return see(number, value)
+
+        def get(number: int, owner: object, name: str) -> object:
+            found = getattr(type(owner), name, None)
+            getter = function_of(found)
+            if isinstance(found, property) and getter is not None and is_own(getter):
+                return call(number, MethodType(getter, owner))
+            return see(number, getattr(owner, name))
+
+        names = {
+            **function.__globals__,
+            **inspect.getclosurevars(function).nonlocals,
+            **{"_see": see, "_call": call, "_get": get, "_owner": source.owner},
+        }
+        module = ast.fix_missing_locations(ast.Module([tree], []))
+        exec(compile(module, source.file, "exec"), names)
+        result = names[tree.name]
+        assert isinstance(result, FunctionType)
+        result.__defaults__, result.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+        return result
+
+
+class _Instrument(ast.NodeTransformer):
+    """Wraps expressions into calls that record their kinds."""
+
+    def __init__(self, numbers: dict[ast.AST, int], first: str) -> None:
+        self._numbers, self._first = numbers, first
+
+    def statements(self, node: ast.stmt) -> list[ast.stmt]:
+        """Return the statements that stand for one."""
+        result = self.visit(node)
+        return result if isinstance(result, list) else [result]
+
+    def visit(self, node: ast.AST) -> Any:
+        """Wrap an expression that is read; leave texts, functions and annotations as they are."""
+        if isinstance(node, (ast.JoinedStr, ast.Lambda, ast.FunctionDef, ast.ClassDef)):
+            return node
+        number = self._numbers.get(node, -1)
+        if isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+        if isinstance(node, ast.AugAssign):
+            read = ast.parse(ast.unparse(node.target), mode="eval").body
+            self.generic_visit(node)
+            return [node, ast.Expr(_probe("_see", number, read))]
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "super" and not node.args:
+            node.args = [ast.Name("_owner", ast.Load()), ast.Name(self._first, ast.Load())]
+            return node
+        self.generic_visit(node)
+        if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            return node
+        if isinstance(node, ast.Call):
+            node.args = [ast.Constant(number), node.func, *node.args]
+            node.func = ast.Name("_call", ast.Load())
+        elif isinstance(node, ast.Attribute):
+            return _probe("_get", number, node.value, ast.Constant(node.attr))
+        elif isinstance(node, _PROBED):
+            return _probe("_see", number, node)
+        return node
+
+
+def _probe(name: str, number: int, *values: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number), *values], [])
+
+
+def _equal(first: Any, second: Any) -> bool:
+    if isinstance(first, np.ndarray):
+        return np.array_equal(first, second)
+    try:
+        return bool(first == second)
+    except ValueError:  # lists of arrays
+        return True
+
+
+def _copied(value: object) -> object:
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        return value

@@ -1,0 +1,201 @@
+"""What the functions of a converted class share: state, parameters, constants and helpers."""
+
+from __future__ import annotations
+
+import ast
+import re
+from types import FunctionType
+from typing import NamedTuple
+
+import numpy as np
+
+from gymcore.jit.conversion.layouts import NUMBERS, Layout, layout_of
+from gymcore.jit.conversion.obstacles import Obstacle
+from gymcore.jit.conversion.source import (
+    Source,
+    attributes_in,
+    changed_attributes,
+    owner_of,
+    reached,
+    source_of,
+)
+from gymcore.jit.conversion.tracing import Trace
+from gymcore.jit.env import Env
+from gymcore.spaces.space import Space
+
+__all__ = ["RESERVED", "Helper", "Restart", "Unit"]
+
+RESERVED = frozenset(
+    (
+        *("state", "parameters", "rng", "observation", "info", "jit", "np", "math", "spaces"),
+        *("reset", "step", "observe", "render"),
+    )
+)
+"""Names that functions and local variables of the original cannot keep."""
+_SHAPED = frozenset(("zeros", "ones", "full", "empty", "eye", "arange", "linspace"))
+
+
+class Restart(Exception):
+    """Raised after a decision about the class was revised: everything is converted again."""
+
+
+class Helper(NamedTuple):
+    """A converted function.
+
+    Attributes:
+        name: Its name.
+        first: The arguments that it takes before those of the original: `state`, ...
+        kept: The arguments of the original that it takes.
+        text: Its definition.
+    """
+
+    name: str
+    first: tuple[str, ...]
+    kept: tuple[str, ...]
+    text: str
+
+
+class Unit:
+    """What the converted functions of a class share.
+
+    Attributes:
+        cls: The original class.
+        trace: What its runs showed.
+        observation_space: The space of observations.
+        layouts: The layout of each attribute in the state.
+        stores_observation, stores_info: Whether `step` writes them into the state, because they
+            depend on more than the state.
+        truncates: Whether `step` returns `truncated`.
+        parameters: Attribute and value of each parameter.
+        constants: The constants of the module.
+        helpers: The converted functions, in the order of their definitions.
+        obstacles: What cannot be converted.
+    """
+
+    def __init__(self, cls: type, trace: Trace, observation_space: Space) -> None:
+        """Take the attributes from the trace."""
+        self.cls, self.trace, self.observation_space = cls, trace, observation_space
+        self.sources = reached(cls, "reset", "step")
+        self.stores_observation = self.stores_info = self.truncates = False
+        self.initial_obstacles: list[Obstacle] = []
+        changed = [pair for source in self.sources for pair in changed_attributes(source)]
+        self.assigned = {name for name, is_whole in changed if is_whole}
+        resets = [pair for source in reached(cls, "reset") for pair in changed_attributes(source)]
+        self.assigned_by_reset = {name for name, is_whole in resets if is_whole}
+        drawn = [*self.sources, *reached(cls, "render")]
+        self.read = {
+            node.attr
+            for source in drawn
+            for node in attributes_in(source)
+            if isinstance(node.ctx, ast.Load)
+        }
+        self.fixed = {name for source in self.sources for name in _lengths(source)}
+        self.layouts: dict[str, Layout] = {}
+        self.bad: dict[str, tuple[str, str]] = {}
+        for name in sorted(trace.names - {"np_random", "_np_random"}):
+            samples = trace.samples.get(name) or [trace.initial.get(name)]
+            if name not in self.assigned:
+                samples = [*samples, trace.initial.get(name)]
+            try:
+                self.layouts[name] = layout_of(samples)
+            except ValueError as problem:
+                self.bad[name] = problem.args[0], problem.args[1].replace("it", f"`self.{name}`", 1)
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was converted."""
+        self.parameters: dict[str, tuple[str, object]] = {}
+        self.constants: dict[str, object] = {}
+        self.helpers: dict[str, Helper] = {}
+        self.active: set[FunctionType] = set()
+        self.texts: dict[tuple[object, ...], Helper] = {}
+        self.info_layouts: dict[str, Layout] = {}
+        self.written: dict[str, str] = {}
+        self.obstacles: list[Obstacle] = list(self.initial_obstacles)
+
+    def decide(self, **decisions: bool) -> None:
+        """Make decisions; if one is new, raise `Restart`."""
+        if any(getattr(self, name) != value for name, value in decisions.items()):
+            for name, value in decisions.items():
+                setattr(self, name, value)
+            raise Restart
+
+    def field_of(self, role: str) -> str:
+        """Return the name in the state of the observation or of infos that `step` writes."""
+        is_free = not any(name.strip("_") == role for name in self.trace.names)
+        return role if is_free else f"returned_{role}"
+
+    def source_of(self, function: FunctionType) -> Source:
+        """Return the source of a function of the class or its modules."""
+        source = source_of(function, owner_of(self.cls, function))
+        assert source is not None
+        return source
+
+    def constant(self, value: object, hint: str) -> str:
+        """Return the name of a constant of the module."""
+        hint = re.sub(r"\W+", "_", hint).strip("_").upper() or "TABLE"
+        name, number = hint, 1
+        while name in self.constants and not _same(self.constants[name], value):
+            number += 1
+            name = f"{hint}_{number}"
+        self.constants[name] = value
+        return name
+
+    def parameter(self, name: str) -> str | None:
+        """Return the text of an attribute that only `__init__` assigns, if it is a parameter."""
+        value, title = vars(self.trace.env).get(name), name.strip("_")
+        if not isinstance(value, NUMBERS) or name in self.fixed or not np.isfinite(value):
+            return None
+        if hasattr(Env, title) or title in RESERVED or name in self.trace.names:
+            return None
+        self.parameters[title] = name, value
+        return f"parameters.{title}"
+
+    def helper(self, name: str, body: str, kept: tuple[str, ...]) -> Helper:
+        """Return a helper with a body, which may be one that has the same text.
+
+        Args:
+            name: Its name in the original.
+            body: The text of its statements.
+            kept: The arguments of the original that it takes.
+        """
+        names = ("state", "parameters", "rng", "observation", "info")
+        first = tuple(n for n in names if re.search(rf"(?<![\w.]){n}\b", body))
+        name = f"{name}_lane" if name in RESERVED else name
+        title, number = name, 1
+        while True:
+            text = f"def {title}({', '.join([*first, *kept])}):\n{body}"
+            if title not in self.helpers or self.helpers[title].text == text:
+                break
+            number += 1
+            title = f"{name}_{number}"
+        self.helpers[title] = Helper(title, first, kept, text)
+        return self.helpers[title]
+
+    def with_helpers(self, text: str) -> str:
+        """Return a text with the texts of the helpers that it calls."""
+        texts, seen = [text], set[str]()
+        for part in texts:
+            for name in set(re.findall(r"\b(\w+)\(", part)) & self.helpers.keys() - seen:
+                seen.add(name)
+                texts.append(self.helpers[name].text)
+        return "\n".join(texts)
+
+
+def _lengths(source: Source) -> set[str]:
+    """Return the attributes that the lengths of arrays depend on."""
+    names: set[str] = set()
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.Call):
+            continue
+        parts = [k.value for k in node.keywords if k.arg in ("size", "shape")]
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _SHAPED:
+            parts += node.args[:1]
+        inside = {id(n) for part in parts for n in ast.walk(part)}
+        names |= {n.attr for n in attributes_in(source) if id(n) in inside}
+    return names
+
+
+def _same(first: object, second: object) -> bool:
+    a, b = np.asarray(first), np.asarray(second)
+    return a.dtype == b.dtype and np.array_equal(a, b)

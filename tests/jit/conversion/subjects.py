@@ -1,0 +1,297 @@
+"""Environments in Python that the tests convert."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+import numpy as np
+
+import gymcore as gym
+from gymcore import spaces
+
+
+class Docking(gym.Env):
+    observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float32)
+    action_space = spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.position = self.np_random.uniform(5.0, 10.0)
+        self.velocity = self.np_random.uniform(-0.5, 0.5)
+        return self._observation(), {}
+
+    def step(self, action):
+        self.velocity += (action - 1) * 0.1
+        self.position += 0.5 * self.velocity
+        arrived, lost = self.position <= 0.0, self.position > 20.0
+        reward = -0.01 + arrived * (1.0 if self.velocity >= -0.3 else -1.0) - lost
+        return self._observation(), float(reward), bool(arrived or lost), False, {}
+
+    def _observation(self):
+        return np.array([self.position, self.velocity], np.float32)
+
+
+class Actions(enum.Enum):
+    RIGHT = 0
+    UP = 1
+    LEFT = 2
+    DOWN = 3
+
+
+class GridWorld(gym.Env):
+    """Gymnasium's tutorial."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
+
+    def __init__(self, render_mode=None, size=5):
+        self.size = size
+        self.observation_space = spaces.Dict(
+            {
+                "agent": spaces.Box(0, size - 1, shape=(2,), dtype=int),
+                "target": spaces.Box(0, size - 1, shape=(2,), dtype=int),
+            }
+        )
+        self.action_space = spaces.Discrete(4)
+        self._action_to_direction = {
+            Actions.RIGHT.value: np.array([1, 0]),
+            Actions.UP.value: np.array([0, 1]),
+            Actions.LEFT.value: np.array([-1, 0]),
+            Actions.DOWN.value: np.array([0, -1]),
+        }
+        self.render_mode = render_mode
+
+    def _get_obs(self):
+        return {"agent": self._agent_location, "target": self._target_location}
+
+    def _get_info(self):
+        return {"distance": np.linalg.norm(self._agent_location - self._target_location, ord=1)}
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self._agent_location = self.np_random.integers(0, self.size, size=2, dtype=int)
+        self._target_location = self._agent_location
+        while np.array_equal(self._target_location, self._agent_location):
+            self._target_location = self.np_random.integers(0, self.size, size=2, dtype=int)
+        observation = self._get_obs()
+        info = self._get_info()
+        return observation, info
+
+    def step(self, action):
+        direction = self._action_to_direction[action]
+        self._agent_location = np.clip(self._agent_location + direction, 0, self.size - 1)
+        terminated = np.array_equal(self._agent_location, self._target_location)
+        reward = 1 if terminated else 0
+        observation = self._get_obs()
+        info = self._get_info()
+        return observation, reward, terminated, False, info
+
+    def render(self):
+        frame = np.zeros((self.size * 10, self.size * 10, 3), np.uint8)
+        x, y = self._agent_location
+        frame[y * 10 : y * 10 + 10, x * 10 : x * 10 + 10] = 255
+        return frame
+
+
+class Point(NamedTuple):
+    x: int
+    y: int
+
+
+class Snake(gym.Env):
+    """Lists of points as attributes, a grid, properties and static methods."""
+
+    SIZE = 6
+    MOVES = ((0, 1), (1, 0), (0, -1), (-1, 0))
+
+    def __init__(self):
+        self.observation_space = spaces.Box(0, 2, (self.SIZE, self.SIZE), np.int8)
+        self.action_space = spaces.Discrete(4)
+        self.grid = np.zeros((self.SIZE, self.SIZE), dtype=np.int8)
+
+    @property
+    def center(self):
+        return self.SIZE // 2
+
+    @staticmethod
+    def _inside(x, y, size):
+        return 0 <= x < size and 0 <= y < size
+
+    def _place(self):
+        while True:
+            p = self.np_random.integers(0, self.SIZE, 2)
+            if self.grid[p[0], p[1]] == 0:
+                break
+        self.food = Point(int(p[0]), int(p[1]))
+        self.grid[self.food.x, self.food.y] = 2
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.grid[:] = 0
+        self.head = [self.center, self.center]
+        self.grid[self.center, self.center] = 1
+        self.energy = 20
+        self.eaten = 0
+        self._place()
+        return self.grid.copy(), {"eaten": self.eaten}
+
+    def step(self, action):
+        dx, dy = self.MOVES[action]
+        x, y = self.head[0] + dx, self.head[1] + dy
+        self.energy -= 1
+        if not self._inside(x, y, self.SIZE):
+            return self.grid.copy(), -1.0, True, False, {"eaten": self.eaten}
+        self.grid[self.head[0]][self.head[1]] = 0
+        self.head[0] = x
+        self.head[1] = y
+        reward = 0.0
+        if (x, y) == (self.food.x, self.food.y):
+            reward = 1.0
+            self.eaten += 1
+            self.energy += 10
+            self.grid[x, y] = 1
+            self._place()
+        self.grid[x, y] = 1
+        return self.grid.copy(), reward, False, self.energy <= 0, {"eaten": self.eaten}
+
+
+class Inventory(gym.Env):
+    def __init__(self, capacity=20):
+        self.capacity = capacity
+        self.observation_space = spaces.Tuple(
+            (spaces.Discrete(capacity + 1), spaces.Box(0, 100, (3,), np.float32))
+        )
+        self.action_space = spaces.MultiDiscrete([5, 2])
+        self.prices = np.array([1.5, 2.0, 0.25])
+        self.costs = {"hold": 0.1, "miss": 2.0}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.stock = int(self.np_random.integers(0, self.capacity // 2))
+        self.history = np.zeros(3, dtype=np.float32)
+        self.day = 0
+        return self._obs(), {}
+
+    def _obs(self):
+        return self.stock, self.history
+
+    def step(self, action):
+        order, rush = action
+        self.stock = min(self.stock + order * (2 if rush else 1), self.capacity)
+        demand = self.np_random.poisson(2.0) if self.day % 7 < 5 else 0
+        sold = min(demand, self.stock)
+        self.stock -= sold
+        self.history = np.roll(self.history, 1)
+        self.history[0] = demand
+        reward = sold * self.prices[self.day % 3] - self.costs["hold"] * self.stock
+        if demand > sold:
+            reward -= self.costs["miss"] * (demand - sold)
+        self.day += 1
+        return self._obs(), reward, False, self.day >= 30, {"sold": sold}
+
+
+class Pursuit(gym.Env):
+    def __init__(self):
+        self.observation_space = spaces.Box(-10, 10, (6,), np.float64)
+        self.action_space = spaces.Box(-1, 1, (2,), np.float32)
+        self.dt = 0.1
+        self.wind = np.array([0.01, -0.02])
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.pos = self.np_random.uniform(-1, 1, size=2)
+        self.vel = np.zeros(2)
+        self.goal = self.np_random.normal(0.0, 1.0, size=(2,))
+        self.last_distance = None
+        self.t = 0
+        return np.concatenate([self.pos, self.vel, self.goal]), {}
+
+    def step(self, action):
+        action = np.clip(action, self.action_space.low, self.action_space.high)
+        self.vel = 0.9 * self.vel + action * self.dt + self.wind
+        old = self.pos
+        self.pos = self.pos + self.vel * self.dt
+        moved = np.abs(self.pos - old).sum()
+        distance = np.sqrt(np.sum((self.pos - self.goal) ** 2))
+        bonus = 0.0
+        if self.last_distance is not None:
+            bonus = self.last_distance - distance
+        self.last_distance = distance
+        self.t += 1
+        terminated = bool(distance < 0.1)
+        inside = all(abs(p) < 5 for p in self.pos)
+        best = max(self.vel)
+        return (
+            np.concatenate([self.pos, self.vel, self.goal]),
+            bonus - 0.01 * moved + 0.001 * best,
+            terminated or not inside,
+            self.t >= 100,
+            {"moved": moved},
+        )
+
+
+class Base(gym.Env):
+    """A base class whose methods the next class extends."""
+
+    observation_space = spaces.Box(-100.0, 100.0, (3,), np.float32)
+    action_space = spaces.Discrete(3)
+    gain = 0.5
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.values = self.np_random.normal(size=3)
+        self.count = 0
+        return self.values.astype(np.float32), {}
+
+    def step(self, action):
+        self.values[action] += self.gain
+        self.count += 1
+        return self.values.astype(np.float32), float(self.values.sum()), False, self.count > 20, {}
+
+
+class Derived(Base):
+    gain = 0.25
+
+    def __init__(self, bonus=2.0):
+        self.bonus = bonus
+
+    def reset(self, *, seed=None, options=None):
+        observation, _ = super().reset(seed=seed)
+        self.mode = "slow"
+        return observation, {"largest": self.values.max()}
+
+    def step(self, action):
+        observation, reward, terminated, truncated, _ = super().step(action)
+        order = [k for k in range(3) if self.values[k] > 0.0]
+        best, index = -np.inf, -1
+        for k, value in enumerate(self.values):
+            if value > best:
+                best, index = value, k
+        reward = reward + self.bonus if index in order else -1.0
+        while self.values[index] > 2.0:
+            self.values[index] /= 2.0
+        return observation, reward, terminated, truncated, {"largest": best}
+
+
+class PartlyObserved(Base):
+    """A class that returns a part of its base class's observation."""
+
+    observation_space = spaces.Box(-100.0, 100.0, (2,), np.float32)
+    cliff = np.arange(9).reshape(3, 3) % 2 == 0
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset(seed=seed)
+        return observation[:2], info
+
+    def step(self, action):
+        return self._moved(action)
+
+    def _moved(self, action):
+        observation, reward, terminated, truncated, info = super().step(action)
+        place = np.clip(np.round(observation[:2]), 0, 2).astype(np.int64)
+        if self.cliff[tuple(place)]:
+            reward -= 1.0
+        return observation[:2], reward, terminated, truncated, info
+
+
+CLASSES = (Docking, GridWorld, Snake, Inventory, Pursuit, Derived, PartlyObserved)

@@ -1,0 +1,200 @@
+"""Converted classes give the results of the originals, and what cannot be converted is listed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gymcore as gym
+from gymcore import error, jit, spaces
+from gymcore.jit.conversion import converted_text
+from tests.docs.test_environment_pages import rows
+from tests.jit.conversion.subjects import CLASSES, Docking, GridWorld, Snake
+
+GYMNASIUM = (
+    *("classic_control.cartpole:CartPoleEnv", "classic_control.mountain_car:MountainCarEnv"),
+    "classic_control.continuous_mountain_car:Continuous_MountainCarEnv",
+    *("classic_control.pendulum:PendulumEnv", "classic_control.acrobot:AcrobotEnv"),
+    *("toy_text.frozen_lake:FrozenLakeEnv", "toy_text.cliffwalking:CliffWalkingEnv"),
+    "toy_text.taxi:TaxiEnv",
+)
+COMPILED = ("cartpole", "frozen_lake")
+
+
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Compile nothing."""
+    monkeypatch.setenv("GYMCORE_JIT", "0")
+
+
+@pytest.mark.parametrize("path", GYMNASIUM)
+def test_gymnasium_class(path, monkeypatch):
+    if path.split(":")[0].split(".")[1] not in COMPILED:
+        monkeypatch.setenv("GYMCORE_JIT", "0")
+    cls = jit.convert(f"gymnasium.envs.{path}", seeds=2, steps=150)
+    assert issubclass(cls, jit.Env)
+    assert cls.__name__ == path.split(":")[1]
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_class(cls, interpreted):
+    assert issubclass(jit.convert(cls, seeds=3, steps=200), jit.Env)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("cls", CLASSES)
+def test_compiled_class(cls):
+    assert issubclass(jit.convert(cls), jit.Env)
+
+
+def test_arguments_of_the_constructor(interpreted):
+    cls = jit.convert(GridWorld, seeds=2, steps=50, size=9)
+    assert cls.observation_space["agent"].high.tolist() == [8, 8]
+
+
+def test_numbers_of_the_constructor_are_parameters(interpreted):
+    env = jit.convert("gymnasium:CartPole-v1", seeds=1, steps=20)(gravity=20.0)
+    assert env.gravity == 20.0
+    env.reset(seed=1)
+    original = gym.make("gymnasium:CartPole-v1").unwrapped
+    original.reset(seed=1)
+    for inner in (original, getattr(original, "env", None)):
+        if inner is not None:
+            inner.gravity = 20.0
+    np.testing.assert_array_equal(env.step(1)[0], original.step(1)[0])
+
+
+def test_a_batch_equals_single_originals():
+    cls = jit.convert(Snake, seeds=1, steps=50)
+    envs = cls.vector_class(num_envs=3)
+    originals = gym.vector.SyncVectorEnv([Snake] * 3)
+    expected, actual = (e.reset(seed=7) for e in (originals, envs))
+    np.testing.assert_array_equal(expected[0], actual[0])
+    originals.action_space.seed(3)
+    for _ in range(200):
+        action = originals.action_space.sample()
+        expected, actual = originals.step(action), envs.step(action)
+        for a, b in zip(expected[:4], actual[:4], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_render_is_that_of_the_original(interpreted):
+    cls = jit.convert(GridWorld, seeds=1, steps=20)
+    original, env = GridWorld(render_mode="rgb_array"), cls(render_mode="rgb_array")
+    for each in (original, env):
+        each.reset(seed=5)
+        each.step(1)
+    np.testing.assert_array_equal(env.render(), original.render())
+
+
+class Obstacles(gym.Env):
+    observation_space = spaces.Discrete(2)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.history = []
+        self.seen = set()
+        return 0, {}
+
+    def step(self, action):
+        import random
+
+        self.history.append(action)
+        if random.random() < 0.5:
+            self.seen.add(int(action))
+        with open("/dev/null"):
+            pass
+        return 0, 0.0, len(self.history) > 5, False, {}
+
+
+def test_all_obstacles_are_listed_with_places_and_changes():
+    with pytest.raises(error.ConversionError, match="Obstacles cannot be converted") as caught:
+        jit.convert(Obstacles)
+    lines = Path(__file__).read_text().splitlines()
+    found = {o.expression: o for o in caught.value.obstacles}
+    assert list(found) == [
+        "self.history",
+        "self.seen",
+        "random.random()",
+        "with open('/dev/null'):",
+    ]
+    for obstacle in found.values():
+        assert obstacle.file == __file__
+        assert obstacle.expression.split("(")[0] in lines[obstacle.line - 1]
+        assert str(obstacle) in str(caught.value)
+    assert found["self.history"].change.startswith("give `self.history` a fixed length")
+    assert found["random.random()"].change == "draw from `self.np_random`"
+
+
+class Drifting(Docking):
+    """A class whose episodes depend on earlier ones."""
+
+    def __init__(self):
+        self.episodes = 0
+
+    def reset(self, *, seed=None, options=None):
+        self.episodes += 1
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        observation, reward, terminated, truncated, info = super().step(action)
+        return observation, reward + self.episodes, terminated, truncated, info
+
+
+def test_a_difference_names_seed_step_field_and_values(interpreted):
+    text = r"Drifting differs from the original: seed 1, step 1, reward: expected 1\.99, got 0\.99"
+    with pytest.raises(error.ConversionError, match=text) as caught:
+        jit.convert(Drifting, seeds=2, steps=10)
+    assert caught.value.obstacles == ()
+    assert jit.convert(Drifting, seeds=2, steps=10, tolerance=2.0)
+
+
+@pytest.mark.parametrize(
+    "env, message",
+    [
+        (3, "env: expected a class with reset and step"),
+        (int, "env: expected a class with reset and step"),
+        ("gymcore.spaces:Box", "env: expected a class with reset and step"),
+    ],
+)
+def test_other_objects_are_refused(env: Any, message: str):
+    with pytest.raises(error.ArgumentTypeError, match=message):
+        jit.convert(env)
+
+
+@pytest.mark.parametrize("name, value", [("seeds", 0), ("steps", 0), ("tolerance", -1.0)])
+def test_bad_numbers_are_refused(name, value):
+    with pytest.raises(error.InvalidArgument, match=name):
+        jit.convert(Docking, **{name: value})
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_the_text_is_formatted_and_has_no_lint(cls, tmp_path):
+    file = tmp_path / "converted.py"
+    file.write_text(converted_text(cls))
+    ruff = str(Path(sys.executable).parent / "ruff")
+    for command in (["check", "--select", "E4,E7,E9,F,W,I"], ["format", "--check"]):
+        arguments = [ruff, *command, "--isolated", "--line-length", "100", str(file)]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_text_keeps_names_and_comments():
+    text = converted_text("gymnasium.envs.classic_control.cartpole:CartPoleEnv")
+    assert "        costheta = np.cos(theta)\n        sintheta = np.sin(theta)\n" in text
+    assert "        # https://coneural.org/florian/papers/05_cart_pole.pdf\n" in text
+    assert "        tau: float = 0.02\n" in text
+
+
+def test_the_documentation_lists_the_classes_of_gymnasium():
+    path = Path(__file__).parents[3] / "docs" / "own_environments.md"
+    table = rows(path.read_text(), "class", "state")
+    assert [row[0].strip("`") for row in table] == [path.split(":")[1] for path in GYMNASIUM]
+    with pytest.raises(error.ConversionError, match="a fixed length"):
+        jit.convert("gymnasium.envs.toy_text.blackjack:BlackjackEnv")

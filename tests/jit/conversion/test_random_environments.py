@@ -1,0 +1,26 @@
+"""Random environments give the same results after conversion."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from gymcore import jit
+from tests.jit.conversion.random_environments import class_of, sources
+
+
+@pytest.mark.parametrize("count", [100, pytest.param(2000, marks=pytest.mark.soak)])
+@pytest.mark.timeout(3000)
+def test_converted_classes_equal_the_originals(count, monkeypatch):
+    monkeypatch.setenv("GYMCORE_JIT", "0")
+
+    @given(sources)
+    @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
+    def check(source: str) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            jit.convert(class_of(source), seeds=2, steps=30)
+
+    check()
