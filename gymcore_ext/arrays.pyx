@@ -195,7 +195,10 @@ def are_lanes(cnp.ndarray lanes not None, Py_ssize_t num_envs):
 # --- one caller at a time --------------------------------------------------------------------------------------------
 
 cdef class CurrentCaller:
-    """The thread that is inside a method wrapped by `one_at_a_time`. Copies and pickles begin without a thread."""
+    """The thread that is running a method wrapped by `one_at_a_time`, which may call other methods of its object.
+
+    Copies and pickles begin without a thread.
+    """
 
     def __reduce__(self):
         return CurrentCaller, ()

@@ -160,7 +160,7 @@ class Environment:
         self._start(lambda: self.execute(actions))
 
     def receive_execute(self) -> Any:
-        """Return the result of the last request.
+        """Return the result of the last `start_reset` or `start_execute`.
 
         After `start_reset` it has the form of `execute`, with terminal -1 and reward None.
 

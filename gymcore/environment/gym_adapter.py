@@ -124,7 +124,7 @@ class GymAdapter:
             self._limit = _checked_limit(limit, None)
 
             def single() -> Env:
-                return _with_time_limit(level(**kwargs), limit)
+                return _as_env(level(**kwargs), limit)
 
             self.env = single()
             self._make_batch = lambda num: SyncVectorEnv([single] * num, autoreset_mode=mode)
@@ -136,7 +136,7 @@ class GymAdapter:
         spec = getattr(level, "spec", None)
         self._limit = _checked_limit(limit, None if spec is None else spec.max_episode_steps)
         if not isinstance(level, VectorEnv):
-            self.env = _with_time_limit(level, limit)
+            self.env = _as_env(level, limit)
             return
         if level.metadata.get("autoreset_mode") is not AutoresetMode.DISABLED:
             raise InvalidArgument(
@@ -244,7 +244,7 @@ class GymAdapter:
                 env.close()
 
 
-def _with_time_limit(env: object, limit: int | None) -> Env:
+def _as_env(env: object, limit: int | None) -> Env:
     """Return an environment, converted from Gymnasium if needed, with a time limit if given."""
     converted = env if isinstance(env, Env) else GymV26Environment(env=env)
     return converted if limit is None else TimeLimit(converted, limit)

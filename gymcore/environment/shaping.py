@@ -216,7 +216,7 @@ def _checked(node: ast.expr) -> ast.expr:
 
 
 def _apply(function: str, *arguments: ast.expr) -> ast.expr:
-    """Return a call of a function of `NAMESPACE`, whose first argument is the dict of variables."""
+    """Return the syntax tree of `function(variables, *arguments)`, for a name in `NAMESPACE`."""
     names = (ast.Name(name, ast.Load()) for name in (function, "variables"))
     return ast.Call(next(names), [*names, *arguments], [])
 

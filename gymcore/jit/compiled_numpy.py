@@ -463,7 +463,7 @@ def power(x, y):
     if floats:
         return lambda x, y: _pow(float(x), float(y))
 
-    def multiplied(x, y):
+    def integer_power(x, y):
         if y < 0:
             raise ValueError("** of two integers: expected an exponent of 0 or more")
         result = 1
@@ -471,7 +471,7 @@ def power(x, y):
             result *= x
         return result
 
-    return multiplied
+    return integer_power
 
 
 _powers = REPLACED[np.power]

@@ -59,8 +59,8 @@ from gymcore.jit.declarations import (
     INTERPRETED_CALLS,
     Field,
     helpers_of,
-    names_of,
     reachable,
+    referenced_values,
     syntax_of,
 )
 from gymcore.jit.loops import Program, run_text, struct_class
@@ -420,7 +420,7 @@ def _compilable(
         )
     uses = {name: value for node, name, value in uses_of(function) if node is not None}
     tree = _Compilable(uses, arrays).visit(tree)
-    namespace = {name: _compiled_as(value) for name, value in names_of(function).items()}
+    namespace = {name: _compiled_as(value) for name, value in referenced_values(function).items()}
     namespace.update(
         _TYPES,
         _wide=wide,

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from gymcore.error import InvalidArgument
-from gymcore.jit.declarations import names_of, reachable, syntax_of
+from gymcore.jit.declarations import reachable, referenced_values, syntax_of
 
 __all__ = [
     "check_constants",
@@ -86,7 +86,7 @@ def uses_of(function: FunctionType) -> Iterator[tuple[ast.AST | None, str, Any]]
     """
     for name, value in _defaults(function).items():
         yield None, name, value
-    tree, values = syntax_of(function), names_of(function)
+    tree, values = syntax_of(function), referenced_values(function)
     if tree is None:
         yield from ((None, name, value) for name, value in values.items())
         return
@@ -264,7 +264,7 @@ def interpreted(
     )
     result.__qualname__ = function.__qualname__
     outer = inspect.getclosurevars(function).nonlocals
-    for name, value in names_of(function).items():
+    for name, value in referenced_values(function).items():
         if name not in outer:
             names[name] = _for_interpreter(value, array, replaced)
     for cell, original, name in zip(

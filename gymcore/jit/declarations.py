@@ -138,7 +138,7 @@ def syntax_of(function: FunctionType) -> ast.FunctionDef | None:
     return tree.body[0] if isinstance(tree.body[0], ast.FunctionDef) else None
 
 
-def names_of(function: FunctionType) -> dict[str, Any]:
+def referenced_values(function: FunctionType) -> dict[str, Any]:
     """Return the values that a function uses from its module and enclosing functions, by name."""
     values = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
     used = function.__code__.co_names + function.__code__.co_freevars
@@ -147,7 +147,7 @@ def names_of(function: FunctionType) -> dict[str, Any]:
 
 def helpers_of(function: FunctionType) -> Iterator[tuple[str, FunctionType]]:
     """Yield name and value of each function that a function uses from its module."""
-    for name, value in names_of(function).items():
+    for name, value in referenced_values(function).items():
         if isinstance(value, FunctionType) and value.__module__ != "gymcore.jit.math":
             yield name, value
 

@@ -409,7 +409,7 @@ class Env(NativeEnv[Any]):
         if self._batch.is_ready and self._batch.view_lifecycle()[0][0]:
             raise error.ResetNeeded("step: the episode has ended; call reset() first")
         numbers = bool(self.action_space.shape)
-        step = self._batch.step_single_numbers if numbers else self._batch.step_single
+        step = self._batch.step_single_array if numbers else self._batch.step_single
         observation, reward, terminated = step(action)
         if self.render_mode == "human":
             self.render()

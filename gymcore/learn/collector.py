@@ -26,7 +26,7 @@ Array = np.ndarray
 Floats = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 
-Policy = Callable[[Array], tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]]
+ActorCritic = Callable[[Array], tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]]
 """Maps observations [n, ...] to actions [n, ...], their log-probabilities [n] and values [n]."""
 
 
@@ -99,7 +99,7 @@ class RolloutCollector(NoCopies):
     def __init__(
         self,
         envs: VectorEnv,
-        policy: Policy,
+        policy: ActorCritic,
         T: int,
         *,
         double_buffered: bool = False,

@@ -249,13 +249,13 @@ class ReplayBuffer(NoCopies):
                 next_observations, self,
             )  # fmt: skip
             return
-        self._objects.begin()
+        self._objects.begin_step()
         before = self._split(self._observation, "observations", observations)
         acted = self._split(self._action, "actions", actions)
         after = self._split(self._observation, "next_observations", next_observations)
         arguments = infos, next_observations, self
         self._memory.add(before, acted, after, rewards, terminated, truncated, *arguments)
-        self._objects.commit()
+        self._objects.commit_step()
 
     def _split(self, layout: Layout, name: str, batch: object) -> tuple[Array, ...]:
         """Return the arrays of a batch; other parts are replaced by arrays of object numbers."""
@@ -387,12 +387,12 @@ class _ObjectStore:
         self._last: dict[str, list[int]] = {}
         self._new: dict[str, list[int]] = {}
 
-    def begin(self) -> None:
-        """Begin a step, and discard one that failed."""
+    def begin_step(self) -> None:
+        """Begin a step, and free the numbers of a step that was not committed."""
         self._next, self._new = self._first, {}
 
-    def commit(self) -> None:
-        """End a step."""
+    def commit_step(self) -> None:
+        """End a step; the next one takes other numbers."""
         self._first, self._last = self._next, self._new
 
     def numbers(self, name: str, objects: list[object]) -> npt.NDArray[np.int64]:

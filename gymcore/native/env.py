@@ -581,7 +581,7 @@ class NativeContinuousEnv(NativeEnv[npt.NDArray[np.float32], npt.NDArray[np.floa
             ResetNeeded: If the environment has not been reset.
         """
         try:
-            observation, reward, terminated = self._batch.step_single_numbers(action)
+            observation, reward, terminated = self._batch.step_single_array(action)
         except error.InvalidAction:
             raise self._invalid(action) from None
         self._remember_action(action)

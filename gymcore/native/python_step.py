@@ -25,9 +25,9 @@ class PythonStepBatch(Batch):
         """Step by a discrete action; return the observation, the reward and `terminated`."""
         return self._step(action) if self.is_ready else super().step_single(action)  # raises
 
-    def step_single_numbers(self, action: Any) -> tuple[object, float, bool]:
-        """Step by an array of numbers; return as `step_single`."""
-        return self._step(action) if self.is_ready else super().step_single_numbers(action)
+    def step_single_array(self, action: Any) -> tuple[object, float, bool]:
+        """Step by an action that is an array; return the same as `step_single`."""
+        return self._step(action) if self.is_ready else super().step_single_array(action)
 
     def _step(self, action: object) -> tuple[object, float, bool]:
         env = self.env()

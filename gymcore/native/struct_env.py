@@ -166,7 +166,7 @@ class StructEnv(NativeEnv[ObsType, ActType]):
         if not self.action_space.contains(action):
             raise self._invalid(action)
         is_number = isinstance(self.action_space, Discrete)
-        step = self._batch.step_single if is_number else self._batch.step_single_numbers
+        step = self._batch.step_single if is_number else self._batch.step_single_array
         observation, reward, terminated = step(action)
         if self.render_mode == "human":
             self.render()

@@ -27,7 +27,7 @@ from gymcore.native.state import (
 from gymcore.spaces.batching import batch_space
 from gymcore.vector.engine import Lanes, StepResult, VectorEngine
 from gymcore.vector.engine_options import values_per_env
-from gymcore.vector.final_observations import frame_columns
+from gymcore.vector.final_observations import final_frame_infos
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode
 from gymcore.vector.vector_env import EnvIds
 from gymcore_ext.arrays import one_at_a_time
@@ -673,7 +673,7 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
             for lane, env in enumerate(self.lane_envs())
             if lane in row_of
         }
-        return frame_columns(frames, len(ended))
+        return final_frame_infos(frames, len(ended))
 
     @without_mode
     def render(self) -> tuple[Any, ...] | None:

@@ -97,14 +97,14 @@ def is_array(value: object, dtype: DTypeLike | None, shape: tuple[int, ...]) -> 
     return isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape
 
 
-def _dtype(name: str) -> type[np.generic]:
+def _scalar_type(name: str) -> type[np.generic]:
     if name not in DTYPES:
         raise InvalidArgument(f"dtype: expected one of {sorted(DTYPES)}, got {name!r:.40}")
     return np.dtype(name).newbyteorder("=").type
 
 
 def _box(low: np.ndarray, high: np.ndarray, dtype: str, *bounded: np.ndarray) -> Box:
-    space = Box(low, high, dtype=_dtype(dtype))
+    space = Box(low, high, dtype=_scalar_type(dtype))
     if space.dtype.kind != "i":
         return space
     limits = np.iinfo(space.dtype)
@@ -119,9 +119,11 @@ def _box(low: np.ndarray, high: np.ndarray, dtype: str, *bounded: np.ndarray) ->
 
 _CONSTRUCTORS: dict[str, Callable[..., Space]] = {
     "Box": _box,
-    "Discrete": lambda n, start, dtype: Discrete(n, start=start, dtype=_dtype(dtype)),
+    "Discrete": lambda n, start, dtype: Discrete(n, start=start, dtype=_scalar_type(dtype)),
     "MultiBinary": lambda shape: MultiBinary(shape),
-    "MultiDiscrete": lambda nvec, start, dtype: MultiDiscrete(nvec, _dtype(dtype), start=start),
+    "MultiDiscrete": lambda nvec, start, dtype: MultiDiscrete(
+        nvec, _scalar_type(dtype), start=start
+    ),
     "Text": lambda low, high, characters: Text(high, min_length=low, charset=characters),
     "Tuple": lambda spaces: Tuple([space_of(subspace) for subspace in spaces]),
     "Dict": lambda items, sort_keys: Dict(

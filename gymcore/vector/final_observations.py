@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gymcore.spaces import Space
     from gymcore.vector.protocols import Batched
 
-_FRAME = "final_frame"
+_FRAME_KEY = "final_frame"
 
 
 def final_batch(infos: Info, observations: Any, env: Batched) -> Any:
@@ -89,7 +89,7 @@ def change_final_observations(
         put_final_batch(infos, change(batch), space)
 
 
-def frame_columns(frames: dict[int, np.ndarray], count: int) -> dict[str, np.ndarray]:
+def final_frame_infos(frames: dict[int, np.ndarray], count: int) -> dict[str, np.ndarray]:
     """Return last frames (dict from row to array) as entries of a `final_info` of `count` rows."""
     first = next(iter(frames.values()))
     column = np.zeros((count, *first.shape), first.dtype)
@@ -97,13 +97,13 @@ def frame_columns(frames: dict[int, np.ndarray], count: int) -> dict[str, np.nda
     for row, frame in frames.items():
         column[row] = frame
         mask[row] = True
-    return {_FRAME: column, f"_{_FRAME}": mask}
+    return {_FRAME_KEY: column, f"_{_FRAME_KEY}": mask}
 
 
 def add_final_frames(infos: Info, frames: dict[int, np.ndarray]) -> None:
     """Add last frames (a dict from row to array) to a copy of `final_info` in `infos`."""
-    columns = frame_columns(frames, len(infos["_final_info"]))
-    infos["final_info"] = {**infos["final_info"], **columns}
+    entries = final_frame_infos(frames, len(infos["_final_info"]))
+    infos["final_info"] = {**infos["final_info"], **entries}
 
 
 def final_frames(infos: Info, frames: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ def final_frames(infos: Info, frames: np.ndarray) -> np.ndarray:
     last = frames.copy()
     last[ended] = 0
     final_info = infos["final_info"]
-    if _FRAME in final_info:
-        for row in np.flatnonzero(final_info[f"_{_FRAME}"]).tolist():
-            last[row] = final_info[_FRAME][row]
+    if _FRAME_KEY in final_info:
+        for row in np.flatnonzero(final_info[f"_{_FRAME_KEY}"]).tolist():
+            last[row] = final_info[_FRAME_KEY][row]
     return last

@@ -179,7 +179,7 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
         try:
             results: tuple[ObsType, Info] = self._loop.reset(lanes, seeds, options)
         except Exception as problem:
-            self._raise_failed_lane(problem)
+            self._raise_if_lane_failed(problem)
             raise
         if type(self).step is not SyncVectorEnv.step:
             for ended in (self._terminations, self._truncations, self._autoreset_envs):
@@ -195,10 +195,10 @@ class SyncVectorEnv(VectorEngine[ObsType, ActType]):
             results = self._loop.step(actions, None if lanes is None else lanes.tolist())
             return results
         except Exception as problem:
-            self._raise_failed_lane(problem)
+            self._raise_if_lane_failed(problem)
             raise
 
-    def _raise_failed_lane(self, problem: Exception) -> None:
+    def _raise_if_lane_failed(self, problem: Exception) -> None:
         """Raise `EnvironmentFailed` if `problem` was raised by an environment."""
         if self._loop.failed_lane >= 0:
             from gymcore.vector.workers.failures import environment_error

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from gymcore_ext.atari.frames import Resizer
 from gymcore_ext.lanes.struct_lanes import LaneStore
 
-FUNCTIONS: dict[str, str]
+SYMBOLS: dict[str, str]
 LIMITS: tuple[str, ...]
 INFOS: tuple[tuple[str, type[np.generic], int], ...]
 STATE_BYTES: int

@@ -30,7 +30,7 @@ cnp.import_array()
 
 # C++ symbols of the functions of ALE that are called, and of the `operator delete` of its C++ library, by the names of
 # the members of `ale_t`.
-FUNCTIONS = {
+SYMBOLS = {
     "act": "_ZN3ale12ALEInterface3actENS_6ActionEf",
     "reset_game": "_ZN3ale12ALEInterface10reset_gameEv",
     "lives": "_ZN3ale12ALEInterface5livesEv",
@@ -89,7 +89,7 @@ ctypedef struct random_t:  # ALE's Random::Impl
     uint64_t used
 
 
-ctypedef struct ale_t:  # in the order of FUNCTIONS
+ctypedef struct ale_t:  # in the order of SYMBOLS
     int (*act)(void* ale, int action, float strength) noexcept nogil
     void (*reset_game)(void* ale) noexcept nogil
     int (*lives)(void* ale) noexcept nogil
@@ -535,7 +535,7 @@ cdef class Games(LaneStore):
     """Games of a batch, and the kernel that plays them.
 
     Args:
-        functions: Addresses of FUNCTIONS by name.
+        functions: Addresses of the functions in SYMBOLS, by the same names.
         num_lanes: Number of games.
         stages: Integers by the names in `stages_t`.
         resizer: Rescales frames from the size of the screen to the size of observed frames.
@@ -564,7 +564,7 @@ cdef class Games(LaneStore):
         cdef int64_t plane_bytes, stack_bytes
         cdef void** calls = <void**> &self.games.calls
         self.ales = [None] * num_lanes
-        for k, name in enumerate(FUNCTIONS):
+        for k, name in enumerate(SYMBOLS):
             calls[k] = <void*> <size_t> functions[name]
         self.games.stages = stages
         self.games.rescaling = resizer.rescaling

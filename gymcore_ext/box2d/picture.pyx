@@ -479,7 +479,8 @@ cdef void rescale_cell(const image_t* image, int row, int cell, uint8_t* rgb) no
 cdef void rescale(const image_t* image, uint8_t* state) noexcept nogil:
     """Rescale the image to an observation [STATE, STATE, 3].
 
-    In a cell of one color, rounding reduces each shade by 1 in the rows, and by another 1 in their sum.
+    If all pixels of a cell have the same color, rounding down makes the mean of each row 1 lower than the color, and
+    the mean of these means another 1 lower.
     """
     cdef rgb_t[STATE] changes
     cdef const rgb_t* top

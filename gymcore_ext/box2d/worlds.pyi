@@ -4,7 +4,7 @@ import numpy.typing as npt
 
 from gymcore_ext.lanes.struct_lanes import LaneStore
 
-FUNCTIONS: dict[str, str]
+SYMBOLS: dict[str, str]
 FUNCTIONS_OF_LANE: object
 
 class Worlds(LaneStore):

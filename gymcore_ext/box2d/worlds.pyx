@@ -21,7 +21,7 @@ import numpy as np
 from gymcore_ext.engine.kernels import kernel_spec
 
 # C++ symbols of the functions and objects of Box2D that are used, in the order of `calls_t`.
-FUNCTIONS = {
+SYMBOLS = {
     "construct": "_ZN7b2WorldC1ERK6b2Vec2",
     "destruct": "_ZN7b2WorldD1Ev",
     "step": "_ZN7b2World4StepEfii",
@@ -59,7 +59,7 @@ cdef int set_calls(worlds_t* self, dict functions) except -1:
     program reads `world.contactManager`.
     """
     cdef Py_ssize_t k
-    for k, name in enumerate(FUNCTIONS):
+    for k, name in enumerate(SYMBOLS):
         (<void**> &self.calls)[k] = <void*> <size_t> functions[name]
     self.listener_table[:] = [
         NULL, self.calls.listener_type, <void*> ignore_call, <void*> ignore_call, <void*> begin_contact,
@@ -105,7 +105,7 @@ cdef bint copy(archive_t* archive, void* begin, const void* end) noexcept nogil:
 
 
 cdef bint copy_numbers(archive_t* archive, void* begin, const void* end, number_t low, number_t high) noexcept nogil:
-    """Copy numbers; return false if one of them is not from `low` to `high`."""
+    """Copy numbers to or from the archive; return false if one of them is not from `low` to `high`."""
     return copy(archive, begin, end) and are_within[number_t](begin, end, low, high)
 
 
@@ -153,7 +153,7 @@ cdef bint is_tree(const tree_t* tree, int32_t leaves) noexcept nogil:
 
 
 cdef bint copy_tree(const calls_t* calls, archive_t* archive, world_t* world) noexcept nogil:
-    """Copy the tree of the broad phase, node by node.
+    """Write the tree of the broad phase to the archive, or read it from there, node by node.
 
     The numbers of proxies decide the order of contacts, including those of bodies that are created later.
     """
@@ -205,7 +205,7 @@ cdef void clear_unused(contact_t* contact) noexcept nogil:
 
 
 cdef bint copy_contact(archive_t* archive, contact_t* contact) noexcept nogil:
-    """Copy the members of a contact that the solver keeps from step to step."""
+    """Write or read the members of a contact that the solver keeps from step to step."""
     cdef bint is_sensor = contact.fixture_a.is_sensor or contact.fixture_b.is_sensor
     cdef manifold_point_t* point = contact.points
     while point < &contact.points[2]:
@@ -227,7 +227,7 @@ cdef bint copy_contact(archive_t* archive, contact_t* contact) noexcept nogil:
 
 
 cdef bint copy_contacts(const calls_t* calls, archive_t* archive, contact_manager_t* manager) noexcept nogil:
-    """Copy contacts, the oldest first, because a new contact is inserted at the front of all lists."""
+    """Write or read contacts, the oldest first, because a new contact is inserted at the front of all lists."""
     cdef const tree_t* tree = &manager.broad_phase.tree
     cdef contact_t* contact = manager.contacts
     cdef int32_t i, count = manager.contact_count
@@ -256,7 +256,7 @@ cdef bint copy_contacts(const calls_t* calls, archive_t* archive, contact_manage
 
 
 cdef bint copy_body(archive_t* archive, body_t* body) noexcept nogil:
-    """Copy the members of a body that describe its motion."""
+    """Write or read the members of a body that describe its motion."""
     cdef int active = body.flags & ACTIVE
     return (
         copy(archive, &body.flags, &body.flags + 1) and not body.flags & ~BODY_FLAGS and body.flags & ACTIVE == active
@@ -268,7 +268,7 @@ cdef bint copy_body(archive_t* archive, body_t* body) noexcept nogil:
 
 
 cdef bint copy_joint(archive_t* archive, joint_t* joint) noexcept nogil:
-    """Copy the members of a joint that the solver keeps from step to step, and its motor and limits."""
+    """Write or read the members of a joint that the solver keeps from step to step, and its motor and limits."""
     return (
         copy_numbers[float](archive, joint.impulse, &joint.motor_impulse + 1, -LIMIT, LIMIT)
         and copy(archive, &joint.enable_motor, &joint.enable_motor + 1) and joint.enable_motor <= 1
@@ -465,7 +465,7 @@ cdef class Worlds(LaneStore):
 
     Args:
         kernel: capsule of one of the family's kernels.
-        functions: addresses of FUNCTIONS by name.
+        functions: addresses of the functions and objects in SYMBOLS, by the same names.
         worlds: a `Box2D.b2World` for each lane, which must not be in the middle of a step.
         definitions: the package's definitions of bodies, fixtures and joints, in the family's order.
         error: exception class for worlds that programs have changed.

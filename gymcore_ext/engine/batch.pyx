@@ -604,8 +604,8 @@ cdef class Batch:
                 f"action = {action} is outside Discrete({self.lanes.choices}{f', start={first}' if first else ''})")
         return self._single(&action)
 
-    def step_single_numbers(self, action):
-        """Step the only lane with a continuous action [action_size]; return the same as `step_single`."""
+    def step_single_array(self, action):
+        """Step the only lane with an action that is an array [action_size]; return the same as `step_single`."""
         self._check_single()
         return self._single(cnp.PyArray_DATA(self._actions(action, self.action_shape[1:])))
 
@@ -699,7 +699,7 @@ cdef class Batch:
             count = cnp.PyArray_SIZE(chosen)
             memset(&out, 0, sizeof(out))
             arrays = self._take_observations(&out, numbers)
-            self.arrays.take_infos(out.infos, mask is not None)
+            self.arrays.take_info_arrays(out.infos, mask is not None)
             self._set_clock()
             call.lanes, call.options = &self.lanes, limits
             call.indices = <const int64_t*> cnp.PyArray_DATA(chosen)

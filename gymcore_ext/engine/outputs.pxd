@@ -28,7 +28,7 @@ cdef class StepArrays:
     cdef int take_extras(self, outputs_t* out, bint finals) except -1
     cdef tuple take(self, outputs_t* out)
     cdef dict finish(self, int64_t count, uint8_t* terminated, dict more_infos, dict makers)
-    cdef int take_infos(self, void** parts, bint zeros) except -1
+    cdef int take_info_arrays(self, void** parts, bint zeros) except -1
     cdef dict infos_of_reset(self, cnp.ndarray mask)
     cdef dict infos_of_lane(self, const lanes_t* lanes, bint beginning, bint numpy_scalars)
     cdef object _rows(self, cnp.ndarray mask)

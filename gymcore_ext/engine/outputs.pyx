@@ -99,8 +99,8 @@ cdef class StepArrays:
             return self.observation.take(&parts[0])
         return grouped(self.layout, iter(take_all(self.observations, parts)))
 
-    cdef int take_infos(self, void** parts, bint zeros) except -1:
-        """Take arrays for infos, and store their addresses in `parts`."""
+    cdef int take_info_arrays(self, void** parts, bint zeros) except -1:
+        """Take arrays for infos, store their addresses in `parts`, and fill them with zeros if `zeros`."""
         self.taken_infos = None
         if self.infos is not None:
             self.taken_infos = take_all(self.infos, parts)
@@ -114,7 +114,7 @@ cdef class StepArrays:
         out.final_observations[0] = out.infos[0] = out.final_infos[0] = NULL
         out.reports.returns = NULL
         if self.infos is not None:
-            self.take_infos(out.infos, False)
+            self.take_info_arrays(out.infos, False)
         if self.begun is not None:
             out.begun = <uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> self.begun)
         if self.ends is None:

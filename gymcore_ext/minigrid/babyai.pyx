@@ -610,7 +610,7 @@ RULES = {}
 cdef int add_rules(const char* name, generate_t attempt, const char* arguments="") except -1:
     cdef rules_t* rules = &TABLE[len(RULES)]
     rules.arguments, rules.attempt, rules.extra_bytes = arguments, attempt, sizeof(instruction_t)
-    rules.generate, rules.begin, rules.step = generate, give_start_object, step_instruction
+    rules.generate, rules.finish_reset, rules.step = generate, give_start_object, step_instruction
     rules.write_mission, rules.is_possible = write_instruction, is_possible_instruction
     RULES[name.decode()] = PyCapsule_New(rules, RULES_CAPSULE, NULL)
     return 0

@@ -106,7 +106,7 @@ ctypedef struct rules_t:
     generate_t attempt                    # generates one level, which `generate` may reject; NULL if unused
     step_t step                           # NULL: `act`
     # Apply, once, the changes after the first observation of an episode; NULL if there are none.
-    void (*begin)(grid_lane_t* lane) noexcept nogil
+    void (*finish_reset)(grid_lane_t* lane) noexcept nogil
     # Write the mission, at most MAX_TEXT bytes, and return its length; NULL: use the templates of `missions`.
     int (*write_mission)(const grid_lane_t* lane, char* text) noexcept nogil
     # Templates, one per line; words[0] selects one. Each "%" is the next of `words`: a kind, or KINDS + a color.

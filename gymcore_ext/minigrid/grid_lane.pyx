@@ -187,7 +187,7 @@ cdef inline void clip_range(int start, int step, int limit, int size, int* low, 
     high[0] = min(size, limit - start if step > 0 else start + 1)
 
 
-cdef inline uint64_t spread_up(uint64_t light, uint64_t clear) noexcept nogil:
+cdef inline uint64_t spread_to_higher_bits(uint64_t light, uint64_t clear) noexcept nogil:
     """Return the clear cells of a row that light reaches by spreading to higher bits.
 
     The addition carries each lit bit through the clear bits above it, and so flips those of them that are not lit.
@@ -196,7 +196,7 @@ cdef inline uint64_t spread_up(uint64_t light, uint64_t clear) noexcept nogil:
     return ((clear ^ (clear + light)) | light) & clear
 
 
-cdef inline uint64_t spread_down(uint64_t light, uint64_t clear, int size) noexcept nogil:
+cdef inline uint64_t spread_to_lower_bits(uint64_t light, uint64_t clear, int size) noexcept nogil:
     """Return the clear cells of a row that light reaches by spreading to lower bits."""
     cdef int shift = 1
     light &= clear
@@ -215,10 +215,10 @@ cdef inline void cast_shadows(view_t* view, int size) noexcept nogil:
         clear = 0
         for i in range(size):
             clear |= <uint64_t> (appearances[view.cells[i * size + j] & APPEARANCE] >> 24) << i
-        reached = spread_up(row, clear & ~last)
+        reached = spread_to_higher_bits(row, clear & ~last)
         row |= reached << 1
         ahead = reached | reached << 1
-        reached = spread_down(row, clear & ~first, size)
+        reached = spread_to_lower_bits(row, clear & ~first, size)
         row |= reached >> 1
         ahead |= reached | reached >> 1
         view.rows[j] = row
@@ -627,10 +627,10 @@ cdef class GridSpec:
             raise ValueError("lane: expected the bytes of a lane of this level")
         return <grid_lane_t*> &lane[0]
 
-    def begin(self, uint8_t[::1] lane):
+    def finish_reset(self, uint8_t[::1] lane):
         """Apply the changes after the first observation of an episode, unless they have been applied."""
-        if self.spec.rules.begin != NULL:
-            self.spec.rules.begin(self._checked(lane))
+        if self.spec.rules.finish_reset != NULL:
+            self.spec.rules.finish_reset(self._checked(lane))
 
     def frame(self, const uint8_t[::1] lane, int tile_size, bint agent_pov, bint highlight):
         """Return a picture of the cells that the agent sees, or of the whole grid, uint8 [height, width, 3]."""

@@ -15,7 +15,7 @@ cdef class BatchBuffer:
     cdef str name                        # name of this part, for messages
     # An array.
     cdef ArrayRing ring
-    cdef cnp.ndarray array               # the array that is being written; in memory of its own, only until `batch`
+    cdef cnp.ndarray array               # the array that is being written; unless `fixed`, None after `batch`
     cdef char* data
     cdef Py_ssize_t row_bytes
     cdef object dtype

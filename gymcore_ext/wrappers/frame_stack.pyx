@@ -135,7 +135,7 @@ cdef class FrameMemory:
         self, const char* frame, const uint8_t* changes, const int64_t* lanes, Py_ssize_t rows, Py_ssize_t count,
         char* out,
     ) noexcept nogil:
-        """Update lanes, and write the `count` oldest frames of each lane (all, or one) to `out`."""
+        """Update the stacks of lanes, and write the `count` oldest frames of each stack (all, or 1) to `out`."""
         cdef Py_ssize_t k, i, bytes = self.row_bytes, last = (self.depth - 1) * bytes
         cdef char* stack
         for k in range(rows):

@@ -9,14 +9,14 @@ import pytest
 
 from gymcore.envs.atari.pipelines import PRESETS
 from gymcore.rendering.area_resizer import area_resizer
-from gymcore_ext.atari.games import FUNCTIONS, Games
+from gymcore_ext.atari.games import SYMBOLS, Games
 from gymcore_ext.engine.kernels import kernel_spec
 
 
 def make_games(**changes: Any) -> Games:
     """Return games without emulators; no function of ALE is called."""
     arguments: dict[str, Any] = {
-        "functions": dict.fromkeys(FUNCTIONS, 1),
+        "functions": dict.fromkeys(SYMBOLS, 1),
         "num_lanes": 2,
         "stages": PRESETS["ale_vector"].numbers(True, False),
         "resizer": area_resizer((210, 160), (84, 84)),

@@ -333,7 +333,7 @@ def test_parameters_and_lanes_of_a_batch(rng: np.random.Generator, rounds: Itera
         ),
         lambda: batch.reset(hostile(rng, np.array([True, False, True]))),
         lambda: batch.step_single(hostile(rng, np.array(1))),
-        lambda: batch.step_single_numbers(hostile(rng, np.array(1))),
+        lambda: batch.step_single_array(hostile(rng, np.array(1))),
     )
     for number in rounds:
         with contextlib.suppress(*REFUSALS, AttributeError):

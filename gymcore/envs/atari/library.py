@@ -14,7 +14,7 @@ from gymcore import error
 from gymcore.envs.atari.atari_env import choose_mode, load_ale
 from gymcore.envs.atari.last_action import seeded
 from gymcore.envs.atari.memory import GameMemory
-from gymcore_ext.atari.games import FUNCTIONS, STATE_BYTES
+from gymcore_ext.atari.games import STATE_BYTES, SYMBOLS
 
 if TYPE_CHECKING:
     from ale_py import ALEInterface, ALEState
@@ -37,7 +37,7 @@ class _State(ctypes.Structure):
     _fields_ = (("bytes", ctypes.c_uint8 * STATE_BYTES),)
 
 
-# Argument and result types of FUNCTIONS, to call them from Python.
+# Argument and result types of SYMBOLS, to call them from Python.
 _TYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "act": (ctypes.c_int, (ctypes.c_int, ctypes.c_float)),
     "reset_game": (None, ()),
@@ -111,7 +111,7 @@ def state_offset() -> int:
 
 @cache
 def library_functions() -> dict[str, int]:
-    """Return the addresses of ALE's C++ functions by their names in FUNCTIONS; not tested yet.
+    """Return the addresses of ALE's C++ functions by their names in SYMBOLS; not tested yet.
 
     Raises:
         DependencyNotInstalled: If ale-py is not installed, or lacks one of the functions.
@@ -119,7 +119,7 @@ def library_functions() -> dict[str, int]:
     ale_py = load_ale()
     library = ctypes.CDLL(ale_py._ale_py.__file__)
     addresses = {}
-    for name, symbol in FUNCTIONS.items():
+    for name, symbol in SYMBOLS.items():
         # The program and preloaded libraries come first, as for the dynamic linker: a preloaded
         # allocator replaces `operator delete`.
         owner = next((o for o in (ctypes.pythonapi, library) if hasattr(o, symbol)), None)
@@ -146,7 +146,7 @@ def screen_of(addresses: dict[str, int], ale: ALEInterface) -> npt.NDArray[np.ui
 
 def try_functions(addresses: dict[str, int], ale: ALEInterface) -> None:
     """Play the same frames with ale-py and with the functions; raise if results differ."""
-    call, address = {name: _function(addresses, name) for name in FUNCTIONS}, address_of(ale)
+    call, address = {name: _function(addresses, name) for name in SYMBOLS}, address_of(ale)
     begun = ale.cloneState(include_rng=True)  # numbers drawn in a reset may change the game
     ale.reset_game()
     expected: list[object] = []

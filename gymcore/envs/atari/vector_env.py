@@ -422,7 +422,7 @@ class PreprocessedAtariEnv(NativeEnv):
         block_daemons_at_exit()
         if not self.action_space.contains(action):
             raise self._invalid(action)
-        step = self._batch.step_single_numbers if self.continuous else self._batch.step_single
+        step = self._batch.step_single_array if self.continuous else self._batch.step_single
         observation, reward, terminated = step(action)
         if self.render_mode == "human":
             self.render()

@@ -115,7 +115,7 @@ class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32], npt.NDArray[np.flo
             ResetNeeded: If `reset` has not been called.
         """
         try:
-            observation, reward, terminated = self._batch.step_single_numbers(action)
+            observation, reward, terminated = self._batch.step_single_array(action)
         except error.InvalidAction:
             raise invalid_action(action, "four numbers, none of them NaN") from None
         if terminated and reward == -100.0:

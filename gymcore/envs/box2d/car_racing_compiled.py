@@ -339,7 +339,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv):
                 f"The supported action_space is `{self.action_space}`"
             )
         try:
-            step = self._batch.step_single_numbers if self.continuous else self._batch.step_single
+            step = self._batch.step_single_array if self.continuous else self._batch.step_single
             observation, reward, terminated = step(action)
         except error.InvalidAction:
             raise invalid_action(action, f"an element of {self.action_space}") from None

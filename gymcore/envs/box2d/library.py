@@ -12,7 +12,7 @@ from typing import Any
 
 from gymcore import error
 from gymcore.envs.box2d.box2d_env import Body, Box2D, Contact, Joint, World
-from gymcore_ext.box2d.worlds import FUNCTIONS, read_members, step_and_save
+from gymcore_ext.box2d.worlds import SYMBOLS, read_members, step_and_save
 
 TESTED = "box2d 2.3.10 and box2d-py 2.3.8"
 # Their `Box2D.__version__`. Other releases may have other layouts, so they are not read.
@@ -46,7 +46,7 @@ def problem() -> str | None:
 
 
 def library_functions() -> dict[str, int]:
-    """Return the addresses of Box2D's functions by their names in FUNCTIONS.
+    """Return the addresses of Box2D's functions and objects by their names in SYMBOLS.
 
     Raises:
         DependencyNotInstalled: If Box2D's functions cannot be called.
@@ -71,7 +71,7 @@ def _functions() -> dict[str, int]:
         raise _UnusableError("its functions are not exported on Windows")
     library = ctypes.CDLL(extension_module().__file__)
     addresses = {}
-    for name, symbol in FUNCTIONS.items():
+    for name, symbol in SYMBOLS.items():
         try:
             address = ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
         except AttributeError:

@@ -155,10 +155,10 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv):
             observation, reward, terminated = self._batch.step_single(action)
         else:
             try:
-                observation, reward, terminated = self._batch.step_single_numbers(action)
+                observation, reward, terminated = self._batch.step_single_array(action)
             except error.InvalidAction:
                 numbers = self._as_numbers(action)
-                observation, reward, terminated = self._batch.step_single_numbers(numbers)
+                observation, reward, terminated = self._batch.step_single_array(numbers)
         if terminated:
             reward = int(reward)  # -100 or 100, in Gymnasium too
         if self.render_mode == "human":

@@ -287,7 +287,7 @@ class MiniGridEnv(StructEnv):
     def _lane_bytes(self) -> npt.NDArray[np.uint8]:
         lane: npt.NDArray[np.uint8] = self._batch.store.view()[self._lane, : self.lane_bytes]
         if self._batch.is_ready:
-            self._grid_spec.begin(lane)
+            self._grid_spec.finish_reset(lane)
         return lane
 
     def _lane_record(self) -> np.void:

@@ -451,7 +451,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
         """
         batch = self._batch
         try:
-            observation, reward, terminated = batch.step_single_numbers(action)
+            observation, reward, terminated = batch.step_single_array(action)
         except error.InvalidAction as problem:
             raise self._refusal(action, problem) from None
         if self._observe_step is not None:

@@ -270,7 +270,7 @@ class _BlockingStream:
         self._connection.close()
 
     def send(self, message: object, deadline: float, alive: Callable[[], bool]) -> None:
-        """Send an object; see `MessageStream`."""
+        """Send an object; wait until the pipe accepts it, ignoring `deadline` and `alive`."""
         try:
             self.put(message)
         except OSError as problem:

@@ -575,7 +575,10 @@ class WorkerPool:
     # --- deaths --------------------------------------------------------------------------------
 
     def pump(self) -> None:
-        """Receive data from the workers, so that none of them waits for room in its pipe."""
+        """Receive and send what the pipes can transfer now, because a full pipe blocks its worker.
+
+        The received messages stay queued in the streams.
+        """
         for handle in self._workers:
             handle.stream.pump()
 

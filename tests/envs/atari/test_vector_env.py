@@ -526,7 +526,7 @@ def test_an_ale_that_cannot_be_used(monkeypatch):
     with pytest.raises(error.DependencyNotInstalled, match=r"0\.12\.1.*async"):
         library.try_functions(swapped("lives", "episode_frame_number"), ale)
     library.try_functions(good, ale)
-    monkeypatch.setitem(library.FUNCTIONS, "act", "_ZN3ale12ALEInterface3actENS_6ActionEd")
+    monkeypatch.setitem(library.SYMBOLS, "act", "_ZN3ale12ALEInterface3actENS_6ActionEd")
     with pytest.raises(error.DependencyNotInstalled, match="it has no _ZN3ale12"):
         library.library_functions.__wrapped__()
     with pytest.raises(error.DependencyNotInstalled, match="nanobind"):

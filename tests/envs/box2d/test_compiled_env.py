@@ -433,7 +433,7 @@ def test_without_usable_functions(monkeypatch):
 
 WITHOUT_A_FUNCTION = """
 from gymcore_ext.box2d import worlds
-worlds.FUNCTIONS["step"] = "_ZN7b2World5LeaapEv"
+worlds.SYMBOLS["step"] = "_ZN7b2World5LeaapEv"
 """
 
 # Its structures may have any layout: they are never read.
