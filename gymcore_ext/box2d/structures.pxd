@@ -185,7 +185,7 @@ ctypedef struct polygon_shape_t:
     vec_t normals[16]
     int32_t count
 
-ctypedef struct calls_t:        # in the order of FUNCTIONS in worlds.pyx
+ctypedef struct calls_t:        # in the order of SYMBOLS in worlds.pyx
     void (*construct)(world_t* world, const vec_t* gravity) noexcept nogil
     void (*destruct)(world_t* world) noexcept nogil
     void (*step)(world_t* world, float seconds, int32_t velocity_iterations, int32_t position_iterations) noexcept nogil
