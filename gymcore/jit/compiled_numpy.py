@@ -21,7 +21,6 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload, register_jitable
 from numba.np.numpy_support import as_dtype
-from numba.np.unsafe.ndarray import to_fixed_tuple
 
 from gymcore.jit import math as jit_math
 from gymcore.jit.compiled_random import BYTES, is_none
@@ -306,21 +305,48 @@ def weak(x, other):
 
 @_internal
 def unpack(values, count):
-    """Return the elements of an array as a tuple."""
-    if is_array(values) and values.ndim == 1:
-        return lambda values, count: to_fixed_tuple(values, count)
-    return lambda values, count: values
+    """Return the elements of an array, whose number is not checked, as a tuple."""
+    if not is_array(values) or values.ndim != 1:
+        return lambda values, count: values
+    if not isinstance(count, types.IntegerLiteral):
+        return None  # Numba asks again with the literal
+    items = ", ".join(f"values[{k}]" for k in range(count.literal_value))
+    return eval(f"lambda values, count: ({items},)")
 
 
 @_internal
 def copy_items(array, items):
-    """Assign the items of a tuple to `array[:]`."""
+    """Assign to `array[:]`, by item if possible: Numba takes ten times as long for arrays."""
+    if not isinstance(items, types.BaseTuple):
+        return lambda array, items: _assign(array, items)
     is_row = array.ndim == 1 and len(items) > 1
     if is_row and all(isinstance(kind, types.Number | types.Boolean) for kind in items):
         return lambda array, items: _copy_from(array, 0, items)
+    return lambda array, items: _assign(array, _array(items))
+
+
+@_internal
+def _assign(array, items):
+    rows = is_array(items) and array.ndim == items.ndim == 1
+    if not rows or not array.layout == items.layout == "C":
+
+        def assign(array, items):
+            array[:] = items
+
+        return assign
 
     def copy(array, items):
-        array[:] = _array(items)
+        count = len(array)
+        if len(items) == 1:
+            array[:] = items[0]
+        elif len(items) != count:
+            raise ValueError("expected an array of the same length")
+        elif array.ctypes.data <= items.ctypes.data:
+            for k in range(count):
+                array[k] = items[k]
+        else:  # the arrays may overlap
+            for k in range(count):
+                array[count - 1 - k] = items[count - 1 - k]
 
     return copy
 

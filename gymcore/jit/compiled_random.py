@@ -179,9 +179,9 @@ def _define(name, parameters, check):
     def choose(*arguments, **keywords):
         given = inspect.signature(wide[0]).bind(*arguments, **keywords).arguments
         dtype = getattr(given.get("dtype"), "dtype", types.float64)
-        one, many = narrow if dtype == types.float32 else wide
+        number, several = narrow if dtype == types.float32 else wide
         is_many = any(isinstance(kind, types.Array) for kind in given.values())
-        return many if is_many or not is_none(given.get("size")) else one
+        return several if is_many or not is_none(given.get("size")) else number
 
     overload_method(StreamType, name)(choose)
 

@@ -212,6 +212,10 @@ ARRAYS = [
     *("np.maximum(singles, 0.1)", "np.concatenate([doubles, singles])", "doubles[doubles > 0.2]"),
     *("doubles[::-1]", "matrix[:, 2]", "singles.astype(float)", "np.zeros((2, 3), dtype=int)"),
     *("np.asarray(i).item() + 1", "np.array(x, dtype=np.float32)", "np.asarray(x > 0.0)"),
+    *("z = doubles.copy(); z[:] = singles; z", "z = doubles.copy(); z[:] = z[::-1]; z"),
+    *("z = doubles.copy(); z[1:][:] = z[:-1]; z", "z = doubles.copy(); z[:-1][:] = z[1:]; z"),
+    *("z = doubles.copy(); z[:] = singles[:1]; z", "z = matrix.copy(); z[:] = HALVES[:4]; z"),
+    *("z = cards.copy(); z[:] = 3; z", "a, b, c, d, e = singles; a + b - c * d / e"),
     *("a, b = HALVES[:2]; a * b", "z = singles.copy(); z *= 0.1; z[1:3] -= 0.1; z"),
 ]
 SUMS = [
