@@ -335,6 +335,8 @@ def _chosen_mode(
     if mode is None:
         if spec.additional_wrappers and spec.entry_point is not None:
             return VectorizeMode.SYNC
+        if spec.compiled and not wrappers:
+            return VectorizeMode.COMPILED
         entry_point = _vector_entry_point(spec, kwargs)
         if entry_point is None or (wrappers and spec.entry_point is not None):
             if entry_point is not None:
@@ -474,6 +476,51 @@ def _make_unbatched(batch: _Batch, engine: _Engine) -> VectorEnv:
     return engine([create] * batch.num_envs, **batch.vector_kwargs)
 
 
+def _make_compiled(batch: _Batch) -> tuple[VectorEnv, _Batch]:
+    """Make the vector environment of the class, converted to `gymcore.jit`.
+
+    Return it with the arguments of the engine moved to `vector_kwargs`. Raise `ConversionError` if
+    the class cannot be converted.
+    """
+    from gymcore.jit.conversion import convert
+    from gymcore.jit.env import is_compiled
+
+    spec = batch.spec
+    if batch.wrappers or spec.additional_wrappers:
+        raise error.InvalidArgument(
+            "wrappers: expected none with vectorization_mode 'compiled', got "
+            f"{[*batch.wrappers, *spec.additional_wrappers]}"
+        )
+    if spec.entry_point is None:
+        raise error.Error(
+            f"Cannot create vectorized environment for {spec.id} because it doesn't have an "
+            "entry point defined."
+        )
+    creator = load_creator(spec, spec.entry_point, Env)
+    if not isinstance(creator, type):
+        raise error.ConversionError(f"expected a class as the entry point, got {creator!r}")
+    if not is_compiled():
+        raise error.ConversionError("Numba is missing, or GYMCORE_JIT=0 is set")
+    engines = {*_OF_MAKE, "render_mode", "autoreset_mode"}
+    accepted = _accepted(creator)
+    others = {
+        name: value
+        for name, value in batch.kwargs.items()
+        if name in engines or (accepted is not None and name not in accepted)
+    }
+    arguments = {name: value for name, value in batch.kwargs.items() if name not in others}
+    if duplicates := sorted(others.keys() & batch.vector_kwargs.keys()):
+        raise error.InvalidArgument(f"vector_kwargs: {duplicates} are also arguments of make_vec")
+    vector_class = convert(creator, **arguments).vector_class
+    others.pop("disable_env_checker", None)
+    env = _call(vector_class, spec, {"num_envs": batch.num_envs, **others, **batch.vector_kwargs})
+    for name in ("max_episode_steps", "render_mode"):
+        if name in others:
+            arguments[name] = others.pop(name)
+    options = {**batch.vector_kwargs, **others}
+    return env, batch._replace(kwargs=arguments, vector_kwargs=options)
+
+
 def _make_on_ray(batch: _Batch) -> VectorEnv:
     """Make a vector environment whose Ray actors each have a vector environment of `make_vec`."""
     from gymcore.distributed.vector_env import RAY_OPTIONS, RayVectorEnv
@@ -560,7 +607,9 @@ def make_vec(
         num_envs: Number of copies; None for the spec's, or 1. With "remote" None for the server's.
         vectorization_mode: How they run (a `VectorizeMode` or its value). None selects the
             registered vector environment, or "sync" if there is none or the arguments need
-            wrappers around single environments.
+            wrappers around single environments. "compiled" converts a Python class to compiled
+            code, which is saved for the next time; if that is impossible, a warning names the first
+            obstacle, and the mode is "sync".
         vector_kwargs: Options of the vector environment, in every mode: `autoreset_mode`, `copy`,
             `num_threads` and so on; with "ray" those of `RayVectorEnv` (`num_actors`, `address`)
             and of the vector environments in its actors. They may also be keyword arguments, unless
@@ -618,7 +667,18 @@ def make_vec(
         env = _make_remote(batch, num_envs and count)
     elif mode is VectorizeMode.RAY:
         env = _make_on_ray(batch)
-    elif mode in _VECTOR_MODES:
+    elif mode is VectorizeMode.COMPILED and _vector_entry_point(env_spec, env_kwargs) is None:
+        limited = {"max_episode_steps": env_spec.max_episode_steps, **env_kwargs}
+        try:
+            env, batch = _make_compiled(batch._replace(kwargs=limited))
+        except error.ConversionError as problem:
+            first = problem.obstacles[0] if problem.obstacles else problem
+            logger.warn(
+                f"make_vec: {env_spec.id} is stepped by SyncVectorEnv, because its class cannot be "
+                f"compiled: {first}"
+            )
+            mode = VectorizeMode.SYNC
+    elif mode in (*_VECTOR_MODES, VectorizeMode.COMPILED):
         limited = dict(env_kwargs)
         if env_spec.max_episode_steps is not None:
             limited.setdefault("max_episode_steps", env_spec.max_episode_steps)

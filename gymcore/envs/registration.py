@@ -106,6 +106,8 @@ def register(
     additional_wrappers: tuple[WrapperSpec, ...] = (),
     vector_entry_point: VectorEnvCreator | str | None = None,
     kwargs: dict[str, object] | None = None,
+    *,
+    compiled: bool = False,
 ) -> None:
     """Register an environment, so that `make` and `make_vec` find it.
 
@@ -147,6 +149,7 @@ def register(
         kwargs={} if kwargs is None else dict(kwargs),
         additional_wrappers=tuple(additional_wrappers),
         vector_entry_point=vector_entry_point,
+        compiled=compiled,
     )
     _check_spec_register(new_spec)
     if full_id in registry:

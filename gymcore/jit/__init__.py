@@ -17,7 +17,7 @@ from gymcore.jit.declarations import array
 from gymcore.jit.env import Env
 
 if TYPE_CHECKING:
-    from gymcore.jit.conversion.converter import convert, rendered
+    from gymcore.jit.conversion import convert, rendered
 
 __all__ = ["Env", "array", "convert", "math", "rendered"]
 

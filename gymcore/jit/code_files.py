@@ -1,7 +1,7 @@
-"""Files of compiled code: with a digest, without pickles, and in folders private to the user.
+"""Files of compiled code and converted classes: with a digest, in folders private to the user.
 
-A file contains the SHA-256 digest of the rest, which is JSON with the name, the symbol, the object
-code and the LLVM bitcode (in base 64) of each loop.
+A file contains the SHA-256 digest of the rest. Compiled code is JSON with the name, the symbol, the
+object code and the LLVM bitcode (in base 64) of each loop.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from pathlib import Path
 from gymcore import logger
 from gymcore.base.new_file import NewFile
 
-__all__ = ["Code", "is_private", "read_code", "write_code"]
+__all__ = [
+    "Code",
+    "cached_file",
+    "is_private",
+    "read_code",
+    "read_file",
+    "write_code",
+    "write_file",
+]
 
 # A library in Numba's serialized form: its name, "object", and object code and bitcode.
 Library = tuple[str, str, tuple[bytes, bytes]]
@@ -26,8 +34,14 @@ Code = dict[str, tuple[Library, str]]
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
-def read_code(path: Path) -> Code | None:
-    """Return library and symbol of each loop, or None if the file is missing or damaged.
+def cached_file(name: str) -> Path:
+    """Return the path of a file in `GYMCORE_CACHE_DIR` or a folder of the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get("GYMCORE_CACHE_DIR") or cache / "gymcore" / "jit") / name
+
+
+def read_file(path: Path) -> bytes | None:
+    """Return what `write_file` wrote, or None if the file is missing or damaged.
 
     If others can write to the folder or file, warn and do not load it.
     """
@@ -43,8 +57,24 @@ def read_code(path: Path) -> Code | None:
             data = file.read()
     except OSError:
         return None
-    digest, text = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
-    if hashlib.sha256(text).digest() != digest:
+    digest, content = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+    return content if hashlib.sha256(content).digest() == digest else None
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file; do nothing if the folder is not writable."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if is_private(os.stat(path.parent)):
+            with NewFile(path) as new:
+                new.part.write_bytes(hashlib.sha256(content).digest() + content)
+                new.part.chmod(0o600)
+
+
+def read_code(path: Path) -> Code | None:
+    """Return library and symbol of each loop, or None; see `read_file`."""
+    text = read_file(path)
+    if text is None:
         return None
     return {
         name: ((library, "object", (b64decode(code), b64decode(bitcode))), symbol)
@@ -53,18 +83,12 @@ def read_code(path: Path) -> Code | None:
 
 
 def write_code(path: Path, code: Code) -> None:
-    """Write a file; do nothing if the folder is not writable."""
+    """Write a file of compiled code; see `write_file`."""
     loops = {
         name: (library, symbol, *(b64encode(blob).decode() for blob in blobs))
         for name, ((library, _, blobs), symbol) in code.items()
     }
-    text = json.dumps(loops).encode()
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if is_private(os.stat(path.parent)):
-            with NewFile(path) as new:
-                new.part.write_bytes(hashlib.sha256(text).digest() + text)
-                new.part.chmod(0o600)
+    write_file(path, json.dumps(loops).encode())
 
 
 def is_private(status: os.stat_result) -> bool:

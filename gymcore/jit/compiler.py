@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -42,7 +41,7 @@ from numba.np.numpy_support import as_dtype, from_dtype
 
 from gymcore import error
 from gymcore.jit import math
-from gymcore.jit.code_files import Code, read_code, write_code
+from gymcore.jit.code_files import Code, cached_file, read_code, write_code
 from gymcore.jit.compiled_numpy import (
     METHODS,
     OPERATORS,
@@ -286,10 +285,10 @@ class _Compilable(ast.NodeTransformer):
         return node
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        """Unpack arrays, whose elements are widened, and copy tuples to `a[:]` by element."""
+        """Unpack arrays, whose elements are widened, and copy to `a[:]` by element."""
         self.generic_visit(node)
         target: Any = node.targets[0]
-        if isinstance(node.value, ast.Tuple) and ast.unparse(target).endswith("[:]"):
+        if len(node.targets) == 1 and ast.unparse(target).endswith("[:]"):
             return ast.copy_location(ast.Expr(_call("_copy", target.value, node.value)), node)
         is_unpacked = isinstance(target, ast.Tuple) and not isinstance(node.value, ast.Tuple)
         if not is_unpacked:
@@ -477,7 +476,7 @@ class CompiledLoops:
     def __init__(self, program: Program) -> None:
         """Load the code from the cache, or compile it."""
         key = _key_of(program)
-        path = _cached_file(key)
+        path = cached_file(f"{key}.bin")
         saved = read_code(path)
         if saved is None:
             saved = _compile(program, key)
@@ -558,12 +557,6 @@ def _short_error(text: str, program: Program) -> str:
     lines = (re.sub(r"\x1b\[\d*m", "", line).strip() for line in text.splitlines())
     reason = next(line for line in lines if line and not line.startswith(("Failed in", "- Res")))
     return f"{title} cannot be compiled: {reason:.200}"
-
-
-def _cached_file(key: str) -> Path:
-    """Return the file of compiled code, in `GYMCORE_CACHE_DIR` or a folder of the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(os.environ.get("GYMCORE_CACHE_DIR") or cache / "gymcore" / "jit") / f"{key}.bin"
 
 
 @cache

@@ -43,6 +43,8 @@ class VectorizeMode(Enum):
         NATIVE: The same as `VECTOR_ENTRY_POINT`.
         REMOTE: On another machine, hosted by a server (`gymcore serve`).
         RAY: In actors of a Ray cluster, each with a part of the batch.
+        COMPILED: All at once, in code that is compiled from the source of the environment's class;
+            see `gymcore.jit.convert`.
     """
 
     ASYNC = "async"
@@ -51,6 +53,7 @@ class VectorizeMode(Enum):
     NATIVE = "native"
     REMOTE = "remote"
     RAY = "ray"
+    COMPILED = "compiled"
 
 
 # Types of the fields of an environment's and a wrapper's spec in JSON.
@@ -63,6 +66,7 @@ _JSON_TYPES: dict[str, type | tuple[type, ...]] = {
     "disable_env_checker": bool,
     "kwargs": dict,
     "vector_entry_point": (str, type(None)),
+    "compiled": bool,
 }
 _WRAPPER_JSON_TYPES: dict[str, type | tuple[type, ...]] = {
     "name": str,
@@ -124,6 +128,8 @@ class EnvSpec:
         version: Version in the id, or None.
         additional_wrappers: Wrappers that `make` adds outside its own.
         vector_entry_point: Class, function or location of a vector environment, for `make_vec`.
+        compiled: Whether `make_vec` converts the class to compiled code, as with
+            `vectorization_mode="compiled"`.
         trusted: Whether any entry points are allowed; False for a spec from JSON, see `from_json`.
 
     Examples:
@@ -151,6 +157,7 @@ class EnvSpec:
     additional_wrappers: tuple[WrapperSpec, ...] = field(default_factory=tuple)
     vector_entry_point: VectorEnvCreator | str | None = None
 
+    compiled: bool = field(default=False, kw_only=True, repr=False)
     trusted: bool = field(default=True, kw_only=True, repr=False, compare=False)
 
     maker: ClassVar[Callable[..., object]]
@@ -208,6 +215,8 @@ class EnvSpec:
 
         content = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
         del content["trusted"]
+        if not self.compiled:  # a field that Gymnasium does not know
+            del content["compiled"]
         self._check_can_jsonify(content)
         content["additional_wrappers"] = [vars(wrapper) for wrapper in self.additional_wrappers]
         arguments = {f"kwargs[{name!r}]": value for name, value in self.kwargs.items()}

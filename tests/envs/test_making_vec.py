@@ -113,6 +113,7 @@ def test_modes_like_gymnasium_and_more() -> None:
         "native",
         "remote",
         "ray",
+        "compiled",
     ]
 
 

@@ -2,10 +2,10 @@
 
 from gymcore.jit.conversion.converter import (
     class_of_text,
-    convert,
     converted,
     converted_text,
     rendered,
 )
+from gymcore.jit.conversion.saved import convert
 
 __all__ = ["class_of_text", "convert", "converted", "converted_text", "rendered"]

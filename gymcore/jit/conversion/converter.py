@@ -1,4 +1,4 @@
-"""`convert`: a Gymnasium class as a `gymcore.jit.Env` class."""
+"""`converted`: a Gymnasium class as a `gymcore.jit.Env` class."""
 
 from __future__ import annotations
 
@@ -24,43 +24,7 @@ from gymcore.native.kernel_spaces import array_layout, checked_action
 from gymcore.spaces.conversion import convert_space
 from gymcore.specs.entry_points import load_env_creator
 
-__all__ = ["class_of_text", "convert", "converted", "converted_text", "rendered"]
-
-
-def convert(
-    env: object,
-    *,
-    seeds: int = 10,
-    steps: int = 500,
-    policy: Callable[[object], object] | None = None,
-    tolerance: float = 0.0,
-    **kwargs: object,
-) -> type[Env]:
-    """Return a `gymcore.jit.Env` class that is made from the source of a Gymnasium class.
-
-    The class is then run beside the original, and every observation, reward, flag, info and draw
-    is compared. Conversion runs the code of the class: only convert source that you trust.
-
-    Args:
-        env: The class, `"module:Class"`, or an id such as `"gymnasium:CartPole-v1"`.
-        seeds: Number of seeds that both are run with.
-        steps: Number of steps for each seed.
-        policy: Function from an observation to an action; None for random actions.
-        tolerance: Largest difference of floats, relative to the larger value or 1. The default
-            demands equal values.
-        **kwargs: Arguments of the constructor of the original.
-
-    Raises:
-        ConversionError: If the source has obstacles, all of which are listed with file and line,
-            or if the results differ.
-        ArgumentTypeError: If `env` is none of these.
-
-    Examples:
-        >>> import gymcore as gym
-        >>> CartPole = gym.jit.convert("gymnasium:CartPole-v1")  # doctest: +SKIP
-        >>> envs = CartPole.vector_class(num_envs=64)  # doctest: +SKIP
-    """
-    return converted(env, seeds=seeds, steps=steps, policy=policy, tolerance=tolerance, **kwargs)[0]
+__all__ = ["class_of_text", "converted", "converted_text", "rendered"]
 
 
 def converted(
