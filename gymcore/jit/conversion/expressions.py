@@ -432,6 +432,9 @@ class Expressions:
         """Return the text of an argument, which may be a list."""
         if isinstance(node, ast.List):
             return f"[{', '.join(map(self.argument, node.elts))}]"
+        known = self.known(node)
+        if known is not None and isinstance(known.value, tuple) and len(known.value) <= 4:
+            return tuple_of([self.value_text(item, node) for item in known.value])
         return self.text(node)
 
     # --- operators -------------------------------------------------------------------------------
