@@ -476,10 +476,12 @@ class Expressions:
         truth = self.truth(node)
         if truth is not None:
             return str(truth)
-        kept = [value for value in node.values if self.truth(value) is None]
-        if len(kept) == len(node.values):
+        unknown = [value for value in node.values if self.truth(value) is None]
+        if len(unknown) == len(node.values):
             return None
-        return (" or " if isinstance(node.op, ast.Or) else " and ").join(map(self.enclosed, kept))
+        return (" or " if isinstance(node.op, ast.Or) else " and ").join(
+            map(self.enclosed, unknown)
+        )
 
     def _ifexp(self, node: ast.IfExp) -> str | None:
         truth = self.truth(node.test)
@@ -596,7 +598,7 @@ class Expressions:
         return f"np.float32({text})" if is_rounded and name != "float32" else text
 
     def _method(self, node: ast.Call, method: ast.Attribute) -> str | None:
-        """Return the text of a call of a method of a value, if it is not kept."""
+        """Return the text of a call of a method of a value, if it is not to stay."""
         owner, name = method.value, method.attr
         if "np_random" in ast.unparse(owner) or self.bindings.get(ast.unparse(owner)):
             return None
@@ -615,7 +617,7 @@ class Expressions:
         return None
 
     def _over_items(self, items: ast.expr, name: str) -> str | None:
-        """Return the text of a function over the items of an argument, if it is not kept."""
+        """Return the text of a function over the items of an argument, if it is not to stay."""
         if isinstance(items, (ast.GeneratorExp, ast.ListComp)) and name in ("min", "max"):
             return f"np.{name}({self.comprehension(items, 'list')})"
         if isinstance(items, (ast.GeneratorExp, ast.ListComp)):
@@ -683,14 +685,14 @@ class Expressions:
                 else:
                     texts[f"{name}_" if name in RESERVED else name] = text
         helper = self.helper(source, node, bindings, list(texts), role)
-        return f"{helper.name}({', '.join([*helper.first, *(texts[n] for n in helper.kept)])})"
+        return f"{helper.name}({', '.join([*helper.first, *(texts[n] for n in helper.arguments)])})"
 
     def helper(
         self,
         source: Source,
         node: ast.AST,
         bindings: dict[str, Binding],
-        kept: list[str],
+        passed: list[str],
         role: str,
     ) -> Helper:
         """Return the helper for a function; `Statements` converts it."""

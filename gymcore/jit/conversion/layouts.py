@@ -115,11 +115,11 @@ def _layout_of_values(values: list[object]) -> Layout:
             "give it a fixed length, such as an array and a count",
         )
     arrays = [number_array(value) for value in values]
-    found = [array for array in arrays if array is not None]
-    if len(found) == len(arrays) and len({array.shape for array in found}) == 1:
-        dtype = np.result_type(*found)
-        if found[0].size and dtype != np.float16:
-            return Layout(kind, np.dtype(np.int64) if dtype == "u8" else dtype, found[0].shape)
+    valid = [array for array in arrays if array is not None]
+    if len(valid) == len(arrays) and len({array.shape for array in valid}) == 1:
+        dtype = np.result_type(*valid)
+        if valid[0].size and dtype != np.float16:
+            return Layout(kind, np.dtype(np.int64) if dtype == "u8" else dtype, valid[0].shape)
     items = [items_of(value) for value in values]
     first = items[0]
     if first and all(item is not None and item.keys() == first.keys() for item in items):

@@ -615,7 +615,7 @@ class Statements(Expressions):
         source: Source,
         node: ast.AST,
         bindings: dict[str, Binding],
-        kept: list[str],
+        passed: list[str],
         role: str,
     ) -> Helper:
         """Return the helper for a function in the call `node`."""
@@ -627,7 +627,7 @@ class Statements(Expressions):
             self.unit.active.add(source.function)
             body = Statements(self.unit, source, chain, bindings, role).run()
             self.unit.active.discard(source.function)
-            used = tuple(name for name in kept if word_in(name, body))
+            used = tuple(name for name in passed if word_in(name, body))
             name = source.tree.name
             if role.startswith(("reset", "step")) and source.owner is not None:
                 name = f"{name}_of_{source.owner.__name__.lower()}"

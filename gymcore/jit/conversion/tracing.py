@@ -217,9 +217,9 @@ class Trace:
             return see(number, value)
 
         def get(number: int, owner: object, name: str) -> object:
-            found = getattr(type(owner), name, None)
-            getter = function_of(found)
-            if isinstance(found, property) and getter is not None and is_own(getter):
+            attribute = getattr(type(owner), name, None)
+            getter = function_of(attribute)
+            if isinstance(attribute, property) and getter is not None and is_own(getter):
                 return call(number, MethodType(getter, owner))
             return see(number, getattr(owner, name))
 

@@ -45,13 +45,13 @@ class Helper(NamedTuple):
     Attributes:
         name: Its name.
         first: The arguments that it takes before those of the original: `state`, ...
-        kept: The arguments of the original that it takes.
+        arguments: The arguments of the original that it takes.
         text: Its definition.
     """
 
     name: str
     first: tuple[str, ...]
-    kept: tuple[str, ...]
+    arguments: tuple[str, ...]
     text: str
 
 
@@ -151,25 +151,25 @@ class Unit:
         self.parameters[title] = name, value
         return f"parameters.{title}"
 
-    def helper(self, name: str, body: str, kept: tuple[str, ...]) -> Helper:
+    def helper(self, name: str, body: str, arguments: tuple[str, ...]) -> Helper:
         """Return a helper with a body, which may be one that has the same text.
 
         Args:
             name: Its name in the original.
             body: The text of its statements.
-            kept: The arguments of the original that it takes.
+            arguments: The arguments of the original that it takes.
         """
         names = ("state", "parameters", "rng", "observation", "info")
         first = tuple(n for n in names if re.search(rf"(?<![\w.]){n}\b", body))
         name = f"{name}_lane" if name in RESERVED else name
         title, number = name, 1
         while True:
-            text = f"def {title}({', '.join([*first, *kept])}):\n{body}"
+            text = f"def {title}({', '.join([*first, *arguments])}):\n{body}"
             if title not in self.helpers or self.helpers[title].text == text:
                 break
             number += 1
             title = f"{name}_{number}"
-        self.helpers[title] = Helper(title, first, kept, text)
+        self.helpers[title] = Helper(title, first, arguments, text)
         return self.helpers[title]
 
     def with_helpers(self, text: str) -> str:
