@@ -55,7 +55,8 @@ cdef extern from *:
         ADDRESS(laplace), ADDRESS(lognormal), ADDRESS(normal), ADDRESS(poisson), ADDRESS(random),
         ADDRESS(standard_exponential), ADDRESS(standard_gamma), ADDRESS(standard_normal), ADDRESS(triangular),
         ADDRESS(uniform), {"random_f", (size_t)draw_standard_uniform_f}, ADDRESS(standard_normal_f),
-        ADDRESS(standard_exponential_f), ADDRESS(standard_gamma_f), ADDRESS(bool), ADDRESS(uint8), ADDRESS(uint16), ADDRESS(uint32), {NULL, 0}
+        ADDRESS(standard_exponential_f), ADDRESS(standard_gamma_f), ADDRESS(bool), ADDRESS(uint8), ADDRESS(uint16),
+        ADDRESS(uint32), {NULL, 0}
     };
     """
     ctypedef struct draw_t:
