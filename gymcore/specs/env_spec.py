@@ -106,7 +106,7 @@ class WrapperSpec:
 
     name: str
     entry_point: str
-    kwargs: Kwargs | None
+    kwargs: dict[str, Any] | None
 
 
 @dataclass
@@ -148,7 +148,7 @@ class EnvSpec:
     order_enforce: bool = True
     disable_env_checker: bool = False
 
-    kwargs: Kwargs = field(default_factory=dict)
+    kwargs: dict[str, Any] = field(default_factory=dict)
 
     namespace: str | None = field(init=False)
     name: str = field(init=False)

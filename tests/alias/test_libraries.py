@@ -37,16 +37,21 @@ NAMES = """
 import gym, gymnasium
 from gymnasium.vector.async_vector_env import CloudpickleWrapper
 
-fns = [lambda: gym.make("Pendulum-v1")] * 2
-for make in (gym.vector.SyncVectorEnv, gym.vector.AsyncVectorEnv):
-    envs = make(fns)
+
+def step(make):
+    envs = make([lambda: gym.make("Pendulum-v1")] * 2)
     bases = [*type(envs).__bases__, *type(envs.unwrapped).__bases__]
     print(envs.unwrapped is envs, any("gymnasium." in str(base) for base in bases))
     envs.reset(seed=1)
     print(gym.vector.VectorEnvWrapper(envs).step([[0.0], [0.0]])[0].shape)
     envs.close()
-envs = gymnasium.make_vec("Pendulum-v1", 2, "sync")
-print(type(envs).__bases__[0].__module__, CloudpickleWrapper(dict)())
+
+
+if __name__ == "__main__":
+    step(gym.vector.SyncVectorEnv)
+    step(gym.vector.AsyncVectorEnv)
+    envs = gymnasium.make_vec("Pendulum-v1", 2, "sync")
+    print(type(envs).__bases__[0].__module__, CloudpickleWrapper(dict)())
 """
 
 

@@ -199,6 +199,11 @@ class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32], npt.NDArray[np.flo
         return self._episode["fractions"].tolist() if self._bodies else []
 
     @property
+    def lidar_render(self) -> int:
+        """The ray that Gymnasium's `render` draws next; a class that assigns it steps in Python."""
+        return 0
+
+    @property
     def lidar(self) -> list[SimpleNamespace]:
         """The free `fraction` of each ray, its start `p1` and the end `p2` of the free part."""
         x, y = self.hull.position if self.hull else (0.0, 0.0)

@@ -72,7 +72,6 @@ _GROUND = (
 def paint(env: Any, score: float, marks: bool) -> pygame.Surface:
     """Return the image of a CarRacing, 1000 x 800, with marks of skidding wheels if `marks`."""
     module = load_pygame()
-    importlib.import_module("pygame.gfxdraw")
     # Pixels are the bytes red, green, blue, unused; upside down, as the world is drawn.
     pixels = np.zeros((WINDOW_H, WINDOW_W), np.uint32)
     env.surf = module.image.frombuffer(pixels, (WINDOW_W, WINDOW_H), "RGBX")
@@ -163,7 +162,8 @@ def fill(surface: pygame.Surface, view: View, corners: Iterable[Point], color: C
 
 def _fill(surface: pygame.Surface, points: list[tuple[int, int]], color: Color) -> None:
     """Draw a polygon, and its outline with antialiasing."""
-    gfxdraw = load_pygame().gfxdraw
+    # Not `pygame.gfxdraw`: while another thread imports it, the package may lack this attribute.
+    gfxdraw = importlib.import_module("pygame.gfxdraw")
     gfxdraw.aapolygon(surface, points, color)
     # Without the GIL, it sorts edges in a buffer that the whole process shares.
     with process_wide.lock:

@@ -78,7 +78,7 @@ class _CompiledBox2DEnvMeta(NativeEnvMeta):
     """Lets a class that overrides one of `compiled_methods` inherit from `python_class` instead.
 
     Only the environment in Python calls these methods, as Gymnasium's does. A class also inherits
-    from it if its methods assign `surf` or what compiled code computes, as those of Gymnasium do.
+    from it if its methods assign what compiled code computes, as those of Gymnasium do.
     """
 
     def mro(cls) -> list[type]:
@@ -107,11 +107,11 @@ class _CompiledBox2DEnvMeta(NativeEnvMeta):
 
 
 def _assigns_computed(method: object, cls: type) -> bool:
-    """Return whether a method assigns `surf` or a read-only property of a class."""
+    """Return whether a method assigns a read-only property of a class, or the age of smoke."""
     code = dis.get_instructions(method) if isinstance(method, FunctionType) else ()
     names = {each.argval for each in code if each.opname == "STORE_ATTR"}
     attributes = [getattr(cls, name, None) for name in names]
-    return "surf" in names or any(isinstance(x, property) and not x.fset for x in attributes)
+    return "ttl" in names or any(isinstance(x, property) and not x.fset for x in attributes)
 
 
 class CompiledBox2DEnv(
