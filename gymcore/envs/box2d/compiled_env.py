@@ -107,11 +107,13 @@ class _CompiledBox2DEnvMeta(NativeEnvMeta):
 
 
 def _assigns_computed(method: object, cls: type) -> bool:
-    """Return whether a method assigns a read-only property of a class, or the age of smoke."""
+    """Return whether a method assigns a read-only property of a class, or draws and ages smoke."""
     code = dis.get_instructions(method) if isinstance(method, FunctionType) else ()
     names = {each.argval for each in code if each.opname == "STORE_ATTR"}
     attributes = [getattr(cls, name, None) for name in names]
-    return "ttl" in names or any(isinstance(x, property) and not x.fset for x in attributes)
+    return {"surf", "ttl"} <= names or any(
+        isinstance(x, property) and not x.fset for x in attributes
+    )
 
 
 class CompiledBox2DEnv(
