@@ -62,9 +62,10 @@ def module_of(folder: Path, text: str = SOURCE) -> ModuleType:
     import importlib
     import linecache
 
-    folder.joinpath("walk_to_convert.py").write_text(text)
+    file = folder / "walk_to_convert.py"
+    file.write_text(text)
     sys.modules.pop("walk_to_convert", None)
-    linecache.clearcache()
+    linecache.cache.pop(str(file), None)
     importlib.invalidate_caches()
     sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
     try:
