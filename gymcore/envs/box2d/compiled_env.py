@@ -111,7 +111,7 @@ def _assigns_computed(method: object, cls: type) -> bool:
     code = dis.get_instructions(method) if isinstance(method, FunctionType) else ()
     names = {each.argval for each in code if each.opname == "STORE_ATTR"}
     attributes = [getattr(cls, name, None) for name in names]
-    # Gymnasium's `render` of the lander ages its smoke, whose particles are tuples in compiled code.
+    # Gymnasium's `render` ages the smoke of the lander, which consists of tuples in compiled code.
     return {"surf", "ttl"} <= names or any(
         isinstance(x, property) and not x.fset for x in attributes
     )

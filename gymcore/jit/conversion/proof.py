@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -40,32 +39,30 @@ def prove(
     """
     action_space, title = original.action_space, type(converted).__name__
     action_space.seed(seeds.start)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for seed in seeds:
-            ended, next_seed = True, [seed]
-            for step in range(steps):
-                place = f"{title} differs from the original: seed {seed}, step {step}"
-                if ended:
-                    given = next_seed.pop() if next_seed else None
-                    wanted: Result = original.reset(seed=given)
-                    got = _result(place, converted.reset, seed=given)
-                    ended = False
-                else:
-                    action = action_space.sample() if policy is None else policy(wanted[0])
-                    wanted = original.step(action)
-                    got = _result(place, converted.step, action)
-                    ended = bool(wanted[2] or wanted[3])
-                leaves = dict(_leaves(converted.observation_space, got))
-                for field, expected in _leaves(converted.observation_space, wanted):
-                    actual = leaves.get(field)
-                    if not _is_near(expected, actual, tolerance):
-                        raise ConversionError(
-                            f"{place}, {field}: expected {expected!r}, got {actual!r}"
-                        )
-            states = [env.np_random.bit_generator.state for env in (original, converted)]
-            if states[0] != states[1]:
-                raise ConversionError(f"{place}: the number of random draws")
+    for seed in seeds:
+        ended, next_seed = True, [seed]
+        for step in range(steps):
+            place = f"{title} differs from the original: seed {seed}, step {step}"
+            if ended:
+                given = next_seed.pop() if next_seed else None
+                wanted: Result = original.reset(seed=given)
+                got = _result(place, converted.reset, seed=given)
+                ended = False
+            else:
+                action = action_space.sample() if policy is None else policy(wanted[0])
+                wanted = original.step(action)
+                got = _result(place, converted.step, action)
+                ended = bool(wanted[2] or wanted[3])
+            leaves = dict(_leaves(converted.observation_space, got))
+            for field, expected in _leaves(converted.observation_space, wanted):
+                actual = leaves.get(field)
+                if not _is_near(expected, actual, tolerance):
+                    raise ConversionError(
+                        f"{place}, {field}: expected {expected!r}, got {actual!r}"
+                    )
+        states = [env.np_random.bit_generator.state for env in (original, converted)]
+        if states[0] != states[1]:
+            raise ConversionError(f"{place}: the number of random draws")
 
 
 def _result(place: str, call: Callable[..., Result], *args: object, **kwargs: object) -> Result:

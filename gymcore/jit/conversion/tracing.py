@@ -7,7 +7,6 @@ import copy
 import dataclasses
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Sized
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
@@ -115,29 +114,27 @@ class Trace:
         space = copy.deepcopy(env.action_space)
         space.seed(1)
         for episode in range(EPISODES):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                others = {n: v for n, v in vars(env).items() if n not in self.names}
-                arrays = {
-                    name: _copied(value)
-                    for name, value in others.items()
-                    if isinstance(value, (np.ndarray, list))
-                }
-                _, info = self._called("reset", env.reset, seed=episode)
-                self._record(info)
-                for step in range(STEPS):
-                    entries[step > 0].add(self._narrow_attributes())
-                    if step < PROBED_STEPS or step % 8 == 0:
-                        name = "step" if step else "first"
-                        result = self._called(name, env.step, space.sample())
-                    else:
-                        result = env.step(space.sample())
-                    self._record(result[4])
-                    if result[2] or result[3]:
-                        break
-                for name, value in arrays.items():
-                    if not _equal(value, vars(env).get(name)):
-                        self.names.add(name)
+            others = {n: v for n, v in vars(env).items() if n not in self.names}
+            arrays = {
+                name: _copied(value)
+                for name, value in others.items()
+                if isinstance(value, (np.ndarray, list))
+            }
+            _, info = self._called("reset", env.reset, seed=episode)
+            self._record(info)
+            for step in range(STEPS):
+                entries[step > 0].add(self._narrow_attributes())
+                if step < PROBED_STEPS or step % 8 == 0:
+                    name = "step" if step else "first"
+                    result = self._called(name, env.step, space.sample())
+                else:
+                    result = env.step(space.sample())
+                self._record(result[4])
+                if result[2] or result[3]:
+                    break
+            for name, value in arrays.items():
+                if not _equal(value, vars(env).get(name)):
+                    self.names.add(name)
         return entries
 
     def _called(
