@@ -72,6 +72,7 @@ class BipedalWalker(CompiledBox2DEnv[npt.NDArray[np.float32], npt.NDArray[np.flo
     lanes = walker.Walkers
     numpy_scalars, float32_numbers = True, ("reward",)
     compiled_methods = frozenset({"_destroy", "_generate_clouds", "_generate_terrain"})
+    python_names = compiled_methods | {"fd_edge", "fd_polygon"}
     python_class = bipedal_walker_python.BipedalWalker
     hardcore, fresh_worlds = flag(), flag()
     game_over, scroll = EpisodeField(bool), EpisodeField(float)

@@ -209,6 +209,7 @@ class CarRacing(RacingDeclarations, CompiledBox2DEnv):
         }
     )  # fmt: skip
     python_class = car_racing_python.CarRacing
+    python_names = frozenset({"_create_track", "_destroy"})
     lanes = racing.Cars
     arguments: ClassVar[tuple[str, ...]] = ("continuous", "domain_randomize", "verbose")
     lap_complete_percent = Parameter()

@@ -78,7 +78,8 @@ class _CompiledBox2DEnvMeta(NativeEnvMeta):
     """Lets a class that overrides one of `compiled_methods` inherit from `python_class` instead.
 
     Only the environment in Python calls these methods, as Gymnasium's does. A class also inherits
-    from it if its methods assign what compiled code computes, as those of Gymnasium do.
+    from it if its methods assign what compiled code computes, as those of Gymnasium do, or use one
+    of `python_names`.
     """
 
     def mro(cls) -> list[type]:
@@ -89,7 +90,7 @@ class _CompiledBox2DEnvMeta(NativeEnvMeta):
             name
             for base in order[: order.index(compiled)]
             for name, value in vars(base).items()
-            if name in compiled.compiled_methods or _assigns_computed(value, compiled)
+            if name in compiled.compiled_methods or _needs_python(value, compiled)
         }
         if not overridden:
             return order
@@ -102,17 +103,17 @@ class _CompiledBox2DEnvMeta(NativeEnvMeta):
         """Set an attribute of the class; a method may change the order of inheritance."""
         super().__setattr__(name, value)
         # As cloudpickle does.
-        if name in getattr(cls, "compiled_methods", ()) or _assigns_computed(value, cls):
+        if name in getattr(cls, "compiled_methods", ()) or _needs_python(value, cls):
             cls.__bases__ = cls.__bases__  # calls mro()
 
 
-def _assigns_computed(method: object, cls: type) -> bool:
-    """Return whether a method assigns a read-only property of a class, or draws and ages smoke."""
-    code = dis.get_instructions(method) if isinstance(method, FunctionType) else ()
-    names = {each.argval for each in code if each.opname == "STORE_ATTR"}
-    attributes = [getattr(cls, name, None) for name in names]
-    # Gymnasium's `render` ages the smoke of the lander, which consists of tuples in compiled code.
-    return {"surf", "ttl"} <= names or any(
+def _needs_python(method: object, cls: Any) -> bool:
+    """Return whether a method uses `python_names`, or assigns a read-only property."""
+    if not isinstance(method, FunctionType):
+        return False
+    assigned = {x.argval for x in dis.get_instructions(method) if x.opname == "STORE_ATTR"}
+    attributes = [getattr(cls, name, None) for name in assigned]
+    return not cls.python_names.isdisjoint(method.__code__.co_names) or any(
         isinstance(x, property) and not x.fset for x in attributes
     )
 
@@ -129,6 +130,8 @@ class CompiledBox2DEnv(
     lanes: ClassVar[type[Worlds]]
     # The same environment in Python, which calls `compiled_methods`.
     python_class: ClassVar[type]
+    # Attributes that only the environment in Python has as Gymnasium does.
+    python_names: ClassVar[frozenset[str]] = frozenset()
     _not_pickled = (*NativeEnv._not_pickled, "_view")
     # The number of builds of the world when its bodies were read, and these bodies.
     _view: tuple[int, list[Body]] = (0, [])

@@ -74,6 +74,7 @@ class LunarLander(ParticleBodies, CompiledBox2DEnv):
     lanes = lander.Landers
     numpy_scalars = True
     compiled_methods = frozenset({"_create_particle", "_clean_particles", "_destroy"})
+    python_names = frozenset({"particles"})
     python_class = lunar_lander_python.LunarLander
     arguments: ClassVar[tuple[str, ...]] = ("continuous",)
     gravity, wind_power, turbulence_power = _Number(), _Number(), _Number()

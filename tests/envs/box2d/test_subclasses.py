@@ -273,9 +273,25 @@ def stepping(package: Any) -> Any:
     return Mine
 
 
+def regenerating(package: Any) -> Any:
+    walker = importlib.import_module(f"{package.__name__}.envs.box2d.bipedal_walker")
+
+    class Mine(walker.BipedalWalker):  # type: ignore[misc, name-defined]
+        calls = 1
+
+        def step(self, action: Any) -> Any:
+            if self.np_random.random() < 0.1:
+                self._generate_clouds()
+                self.calls += 1
+            return super().step(action)
+
+    return Mine
+
+
 SEEN = {"render_mode": "rgb_array"}
 HOOKS: dict[str, tuple[Any, dict[str, Any]]] = {
     "walker": (hilly, {}),
+    "walker that only calls a hook": (regenerating, {}),
     "walker hardcore": (hilly, {"hardcore": True}),
     "racing": (turned, {}),
     "racing in random colors": (turned, {"domain_randomize": True}),
