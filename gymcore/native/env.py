@@ -389,7 +389,7 @@ class NativeEnv(DrawnEnv[ObsType, ActType], metaclass=NativeEnvMeta):
         For a `jit.Env` it is a record with the fields of `State`. Assign a sequence to set it: an
         array of floats keeps its dtype until the next step or reset, as in Gymnasium.
         """
-        if not self._batch.is_ready:
+        if not batch_of(self).is_ready:
             return None
         state = self.shown_state(read_states(self._batch, [self._lane])[0])
         step, dtype = self._assigned
@@ -455,7 +455,7 @@ class NativeEnv(DrawnEnv[ObsType, ActType], metaclass=NativeEnvMeta):
         state = {k: v for k, v in self.__dict__.items() if k not in self._not_pickled}
         seeded = self._shares_batch or self._generator is not None
         indices = np.array([self._lane])
-        state["_saved"] = save_lanes(self._batch, self, self.spec, indices), seeded
+        state["_saved"] = save_lanes(batch_of(self), self, self.spec, indices), seeded
         return state
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
@@ -490,7 +490,7 @@ class NativeEnv(DrawnEnv[ObsType, ActType], metaclass=NativeEnvMeta):
         """Return the keyword arguments of `draw`."""
         return {}
 
-    def text(self) -> str:
+    def _render_text(self) -> str:
         """Return the state as text, if the environment has the render mode "ansi"."""
         raise NotImplementedError
 
@@ -499,15 +499,18 @@ class NativeEnv(DrawnEnv[ObsType, ActType], metaclass=NativeEnvMeta):
         """Return a uint8 frame [height, width, 3] for "rgb_array", a str for "ansi", else None."""
         if not self._has_render_mode():
             return None
-        state = self.state
-        if state is None:
+        if not batch_of(self).is_ready:
             return None
         if self.render_mode == "ansi":
-            return self.text()
-        return self._render_frame(str(self.render_mode), state)
+            return self._render_text()
+        return self._render_gui(str(self.render_mode))
+
+    def _render_gui(self, mode: str) -> Any:
+        """Show the current frame, or return it."""
+        return self._render_frame(mode, self.state)
 
     def _render_frame(self, render_mode: str, state: npt.NDArray[np.float64]) -> Any:
-        """Show a frame, or return it."""
+        """Show the frame of a state, or return it."""
         return self._render_with(type(self).draw, render_mode, state, **self.draw_arguments())
 
 

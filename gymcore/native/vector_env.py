@@ -691,7 +691,7 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
             return None
         if self.render_mode == "ansi":
             self._check_rendered()
-            return tuple(env.text() for env in self.lane_envs())
+            return tuple(env._render_text() for env in self.lane_envs())
         return self._frames()
 
     def render_tiled(self, columns: int | None = None) -> Frame:

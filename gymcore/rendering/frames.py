@@ -161,13 +161,17 @@ class Renderer:
         self._window = self._surface = self._clock = None
 
 
-def _drawing_object(name: str, of_renderer: str) -> property:
-    """Return a property for a pygame object of the window, which a subclass may replace."""
+def drawing_object(name: str, of_renderer: str, absent: bool = False) -> property:
+    """Return a property for a pygame object of the window, which a subclass may replace.
+
+    Without a window it is None, or raises `AttributeError` if `absent`.
+    """
 
     def read(env: DrawnEnv) -> object:
-        if name in env._drawing:
-            return env._drawing[name]
-        return getattr(env._renderer, of_renderer, None)
+        value = env._drawing.get(name, getattr(env._renderer, of_renderer, None))
+        if value is None and absent:
+            raise AttributeError(f"{type(env).__name__!r} object has no attribute {name!r}")
+        return value
 
     def write(env: DrawnEnv, value: object) -> None:
         env._drawing = {**env._drawing, name: value}
@@ -189,9 +193,9 @@ class DrawnEnv(Env[ObsType, ActType]):
 
     # The values that a `render` of a subclass has set, as in Gymnasium.
     _drawing: Mapping[str, object] = MappingProxyType({})
-    screen = _drawing_object("screen", "surface")
-    surf = _drawing_object("surf", "surface")
-    clock = _drawing_object("clock", "clock")
+    screen = drawing_object("screen", "surface")
+    surf = drawing_object("surf", "surface")
+    clock = drawing_object("clock", "clock")
 
     def _has_render_mode(self) -> bool:
         """Return whether there is a render mode; warn if there is none."""
@@ -220,7 +224,8 @@ class DrawnEnv(Env[ObsType, ActType]):
     def close(self) -> None:
         """Close the window, if there is one. The environment can still be reset and stepped."""
         self.isopen = False
-        if self._drawing.get("screen") is not None:  # opened by a subclass
+        windows = ("screen", "window", "window_surface")
+        if any(self._drawing.get(name) is not None for name in windows):  # opened by a subclass
             load_pygame().display.quit()
         self._drawing = MappingProxyType({})
         if self._renderer is not None:

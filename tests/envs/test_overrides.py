@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
-from types import FunctionType
+import importlib
+import inspect
+import textwrap
+from types import FunctionType, ModuleType
 from typing import Any
 
 import gymnasium
@@ -280,3 +283,152 @@ def test_batches_share_the_table_that_overrides_build() -> None:
     envs = NativeVectorEnv.of(cls)(3)
     envs.reset(seed=1)
     assert envs.step([4, 4, 4])[1].tolist() == [-3.0] * 3
+
+
+MODULES = {
+    "toy_text.frozen_lake": "FrozenLakeEnv",
+    "toy_text.taxi": "TaxiEnv",
+    "toy_text.cliffwalking": "CliffWalkingEnv",
+    "toy_text.blackjack": "BlackjackEnv",
+    "classic_control.cartpole": "CartPoleEnv",
+    "classic_control.mountain_car": "MountainCarEnv",
+    "classic_control.continuous_mountain_car": "Continuous_MountainCarEnv",
+    "classic_control.acrobot": "AcrobotEnv",
+    "classic_control.pendulum": "PendulumEnv",
+}
+
+
+def own_methods(module: str) -> dict[str, Any]:
+    """Return the functions and static methods that Gymnasium's class defines."""
+    cls = vars(importlib.import_module(f"gymnasium.envs.{module}"))[MODULES[module]]
+    return {k: v for k, v in vars(cls).items() if isinstance(v, FunctionType | staticmethod)}
+
+
+def repeated() -> dict[str, tuple[str, list[str]]]:
+    """Return a name, and the module and the methods of a class that repeats Gymnasium's source."""
+    cases = {}
+    for module, name in MODULES.items():
+        methods = list(own_methods(module))
+        short = name.removesuffix("Env")
+        cases |= {f"{short}.{method}": (module, [method]) for method in methods}
+        cases[short] = module, methods
+        for missing in {"__init__", "reset", "step", "render", "_render_gui"} & {*methods}:
+            others = [method for method in methods if method != missing]
+            cases[f"{short} without {missing}"] = module, others
+    return cases
+
+
+def with_sources(package: Any, module: str, methods: list[str]) -> Any:
+    """Return a subclass that repeats the source of methods of Gymnasium's class."""
+    theirs, ours = (importlib.import_module(f"{each}.envs.{module}") for each in PACKAGES)
+    names = dict(vars(theirs))
+    if package is gymcore:
+        names |= {each: vars(ours)[each] for each in names.keys() & vars(ours).keys()}
+        for name, value in names.items():
+            if isinstance(value, ModuleType) and value.__name__.startswith("gymnasium"):
+                names[name] = importlib.import_module("gymcore" + value.__name__[9:])
+    names |= {"__name__": "program", "__file__": theirs.__file__}
+    sources = [inspect.getsource(own_methods(module)[method]) for method in methods]
+    exec("\n".join([f"class Mine({MODULES[module]}):\n    pass\n", *sources]), names)
+    return names["Mine"]
+
+
+PACKAGES = "gymnasium", "gymcore"
+REPEATED = repeated()
+
+
+@pytest.mark.filterwarnings("ignore:.*steps in Python")
+@pytest.mark.parametrize("case", REPEATED)
+def test_classes_that_repeat_the_source_of_gymnasium(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    module, methods = REPEATED[case]
+    names = vars(importlib.import_module(f"gymcore.envs.{module}"))
+    for mode in sorted({"rgb_array", "ansi"} & {*names[MODULES[module]].metadata["render_modes"]}):
+        ours, theirs = (
+            with_sources(package, module, methods)(render_mode=mode)
+            for package in (gymcore, gymnasium)
+        )
+        draws = {"toy_text": {"render", "_render_gui"}, "classic_control": {"render"}}
+        has_same_frames = mode != "rgb_array" or (
+            draws[module.partition(".")[0]] & own_methods(module).keys() <= {*methods}
+        )
+        if module == "toy_text.taxi" and mode == "rgb_array":
+            has_same_frames = "get_surf_loc" in methods and has_same_frames
+        for seed in (1, 2):
+            np.testing.assert_equal(ours.reset(seed=seed), theirs.reset(seed=seed))
+            theirs.action_space.seed(seed)
+            for k in range(40):
+                action = theirs.action_space.sample()
+                results = ours.step(action), theirs.step(action)
+                (assert_close if "classic" in module else np.testing.assert_equal)(*results)
+                if k < 2 and mode is not None:
+                    frames = ours.render(), theirs.render()
+                    if has_same_frames:
+                        np.testing.assert_equal(*frames)
+                if results[0][2]:
+                    break
+        for env in (ours, theirs):
+            env.close()
+
+
+def assert_close(ours: Any, theirs: Any) -> None:
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-6, atol=1e-6)
+    assert ours[2:] == theirs[2:]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_copies_of_classes_with_a_constructor_of_their_own(module: str) -> None:
+    env = with_sources(gymcore, module, ["__init__"])()
+    envs = [env, copy.deepcopy(env)]
+    for each in envs:
+        each.reset(seed=1)
+    envs.append(copy.deepcopy(env))
+    for action in (0, 1, 1):
+        if module.endswith(("continuous_mountain_car", "pendulum")):
+            action = np.full(1, action)
+        expected, *others = (each.step(action) for each in envs)
+        for result in others:
+            np.testing.assert_equal(result, expected)
+
+
+def test_a_town_of_ones_own() -> None:
+    """Gymnasium builds the table of a constructor's own map and stops."""
+    envs = []
+    for package in (gymcore, gymnasium):
+        module = "toy_text.taxi"
+        cls = with_sources(package, module, ["__init__"])
+        plan = vars(importlib.import_module("gymnasium.envs.toy_text.taxi"))["MAP"]
+        walls = [line.replace(" ", ":") if line[0] == "|" else line for line in plan]
+        cls.__init__.__globals__["MAP"] = walls
+        envs.append(cls(is_rainy=True, fickle_passenger=True, render_mode="ansi"))
+        envs[-1].locs = [(0, 0), (0, 4), (4, 0), (4, 4)]
+    ours, theirs = envs
+    assert_same(ours.reset(seed=3), theirs.reset(seed=3))
+    for action in np.random.default_rng(4).integers(6, size=300).tolist():
+        np.testing.assert_equal(ours.step(action), theirs.step(action))
+        assert ours.render() == theirs.render()
+
+
+def test_a_cliff_of_ones_own() -> None:
+    envs = []
+    for package in (gymcore, gymnasium):
+        cls = with_sources(package, "toy_text.cliffwalking", ["__init__"])
+        source = inspect.getsource(own_methods("toy_text.cliffwalking")["__init__"])
+        source = source.replace("(4, 12)", "(5, 7)").replace("[3, 1:-1]", "[2:, 3]")
+        exec(textwrap.dedent(source), cls.__init__.__globals__)
+        cls.__init__ = cls.__init__.__globals__["__init__"]
+        envs.append(cls(is_slippery=True, render_mode="ansi"))
+    ours, theirs = envs
+    assert_same(ours.reset(seed=3), theirs.reset(seed=3))
+    for action in np.random.default_rng(4).integers(4, size=300).tolist():
+        np.testing.assert_equal(ours.step(action), theirs.step(action))
+        assert ours.s == theirs.s
+
+
+def test_a_constructor_without_a_table() -> None:
+    cls = subclass(gymcore, "FrozenLake-v1", __init__=lambda self: None)
+    with pytest.raises(AttributeError, match="Mine: expected P and initial_state_distrib"):
+        cls().reset()

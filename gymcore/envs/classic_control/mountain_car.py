@@ -91,6 +91,11 @@ class MountainCarRendering(NativeEnv[npt.NDArray[np.float32], ActType]):
         for along in (-WHEEL_OFFSET, WHEEL_OFFSET):
             disc(surface, WHEEL, from_foot(along, WHEEL_HEIGHT), WHEEL_RADIUS)
 
+    def _height(self, xs: np.ndarray) -> np.ndarray:
+        """Return the heights of the hill at positions, for a `render` of a subclass."""
+        height: np.ndarray = np.sin(3 * xs) * 0.45 + 0.55
+        return height
+
     def draw_arguments(self) -> Info:
         """Return the positions of the flag and of the ends of the track for drawing."""
         return {

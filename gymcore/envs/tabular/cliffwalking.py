@@ -15,7 +15,7 @@ import numpy as np
 from gymcore import spaces
 from gymcore.core import ActType
 from gymcore.envs.functional_jax_env import DrawnFunctions, RegisteredJaxEnv, new_surface
-from gymcore.envs.toy_text.cliffwalking import SHAPE, START, STEPS, CliffWalkingEnv, is_cliff
+from gymcore.envs.toy_text.cliffwalking import CLIFF, SHAPE, START, STEPS, CliffWalkingEnv
 from gymcore.experimental.functional import FuncEnv
 from gymcore.vector.vector_env import AutoresetMode
 
@@ -138,10 +138,8 @@ class CliffWalkingFunctional(
         Raises:
             DependencyNotInstalled: If pygame is missing.
         """
-        places = ROWS * COLUMNS
-        cliff = np.array([is_cliff(place) for place in range(places)]).reshape(SHAPE)
         screen = new_surface(COLUMNS * CELL, ROWS * CELL)
-        return RenderStateType(screen, SHAPE, places, (CELL, CELL), cliff)
+        return RenderStateType(screen, SHAPE, ROWS * COLUMNS, (CELL, CELL), CLIFF.copy())
 
     def _draw(self, state: EnvState, render_state: RenderStateType, params: None) -> None:
         row, column = np.asarray(state.player_position).tolist()

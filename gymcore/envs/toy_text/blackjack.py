@@ -14,9 +14,11 @@ from gymcore.core import Info, Options
 from gymcore.envs.toy_text.figures import Pen
 from gymcore.envs.toy_text.tabular import FixedList
 from gymcore.envs.toy_text.utils import check_render_mode
+from gymcore.error import InvalidArgument
 from gymcore.native.env import NativeDiscreteEnv
 from gymcore.native.parameters import flag
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.rendering.frames import drawing_object
 from gymcore.rendering.shapes import Color, Point, blank
 from gymcore.rendering.text import render_text
 
@@ -27,13 +29,33 @@ SUITS = ("C", "D", "H", "S")
 FACES = ("J", "Q", "K")
 
 
-class FixedHand(FixedList[int]):
-    """Cards that compiled code holds."""
+class Hand(FixedList[int]):
+    """The cards of `player` or `dealer`, which compiled code holds."""
 
-    reason = (
-        "player and dealer: compiled code holds the cards, which cannot be changed; derive a class "
-        "with other rules from Env"
-    )
+    reason = "player and dealer: append a card or assign a new hand; other changes have no effect"
+
+    def __init__(self, env: BlackjackEnv, name: str) -> None:
+        super().__init__(unpacked(env._columns(name)[f"{name}_cards"]))
+        self._env, self._name = env, name
+
+    def append(self, card: int, /) -> None:
+        """Add a card to the hand."""
+        self._env._take(self._name, [card])
+        list.append(self, card)
+
+
+def _hand(name: str) -> property:
+    """Return the property `player` or `dealer`."""
+    empty = dict.fromkeys((f"{name}_sum", f"{name}_ace", f"{name}_cards"), 0)
+
+    def write(env: BlackjackEnv, cards: Sequence[int]) -> None:
+        if not cards:
+            raise InvalidArgument(f"{name}: expected at least one card")
+        top = {"open_card": cards[0], "face": 0} if name == "dealer" else {}
+        env._take(name, cards, **empty, **top)
+
+    doc = f"The first twelve cards of the {name}, a new list; cards can be appended to it."
+    return property(lambda env: Hand(env, name), write, doc=doc)
 
 
 class BlackjackEnv(NativeDiscreteEnv[tuple[int, int, int]]):
@@ -67,6 +89,8 @@ class BlackjackEnv(NativeDiscreteEnv[tuple[int, int, int]]):
     kernel_module = "gymcore_ext.physics.blackjack"
     observation_method = "_get_obs"
     frame_size = (600, 500)
+    screen = drawing_object("screen", "surface", absent=True)
+    clock = drawing_object("clock", "clock", absent=True)
 
     natural = flag()
     sab = flag()
@@ -115,27 +139,43 @@ class BlackjackEnv(NativeDiscreteEnv[tuple[int, int, int]]):
         names = self._batch.spec["state_names"]
         return dict(zip(names, state.astype(np.int64).tolist(), strict=True))
 
-    @property
-    def player(self) -> list[int]:
-        """The player's cards, at most the first twelve: a new list, which cannot be changed."""
-        return FixedHand(unpacked(self._columns("player")["player_cards"]))
+    player, dealer = _hand("player"), _hand("dealer")
 
-    @property
-    def dealer(self) -> list[int]:
-        """The dealer's cards, the open one first: a new list, which cannot be changed."""
-        return FixedHand(unpacked(self._columns("dealer")["dealer_cards"]))
+    def _take(self, name: str, cards: Sequence[int], **columns: int) -> None:
+        """Add cards to a hand, after changing columns of the state."""
+        columns = {**self._columns(name), **columns}
+        for card in cards:
+            if card not in deck:
+                raise InvalidArgument(f"{name}: expected cards from 1 to 10, got {card!r}")
+            columns[f"{name}_sum"] += card
+            columns[f"{name}_ace"] |= card == 1
+            if columns[f"{name}_cards"] < 16**11:
+                columns[f"{name}_cards"] = 16 * columns[f"{name}_cards"] + card
+        self.state = list(columns.values())
+
+    def _set_top_card(self, column: str, choices: Sequence[str], value: str) -> None:
+        if value not in choices:
+            raise InvalidArgument(f"dealer_top_card: expected one of {choices}, got {value!r}")
+        self._take("dealer", (), **{column: choices.index(value)})
 
     @property
     def dealer_top_card_suit(self) -> str:
         """Suit of the dealer's open card: C, D, H or S."""
         return SUITS[self._columns("dealer_top_card_suit")["suit"] % 4]
 
+    @dealer_top_card_suit.setter
+    def dealer_top_card_suit(self, value: str) -> None:
+        self._set_top_card("suit", SUITS, value)
+
     @property
     def dealer_top_card_value_str(self) -> str:
         """Text on the dealer's open card: A, 2 to 9, J, Q or K."""
         columns = self._columns("dealer_top_card_value_str")
-        card = columns["open_card"]
-        return "A" if card == 1 else FACES[columns["face"] % 3] if card == 10 else str(card)
+        return _card_texts(columns["open_card"])[columns["face"] % 3]
+
+    @dealer_top_card_value_str.setter
+    def dealer_top_card_value_str(self, value: str) -> None:
+        self._set_top_card("face", _card_texts(self.dealer[0]), value)
 
     @staticmethod
     def draw(
@@ -173,6 +213,11 @@ class BlackjackEnv(NativeDiscreteEnv[tuple[int, int, int]]):
             "suit": self.dealer_top_card_suit,
             "value": self.dealer_top_card_value_str,
         }
+
+
+def _card_texts(card: int) -> tuple[str, str, str]:
+    """Return the possible texts on the dealer's open card."""
+    return FACES if card == 10 else (card_name(card),) * 3
 
 
 def unpacked(cards: int) -> list[int]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from gymcore.core import Info
 from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_walker, facing_after
 from gymcore.envs.toy_text.tabular import GridEnv, Outcome, Transitions
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
@@ -27,11 +30,11 @@ POSITION_MAPPING = {action: list(step) for action, step in enumerate(STEPS)}
 SHAPE = ROWS, COLUMNS = (4, 12)
 START = 36
 GOAL = 47
-
-
-def is_cliff(state: int) -> bool:
-    """Return whether a cell is part of the cliff."""
-    return START < state < GOAL
+Rows = tuple[str, ...]
+# S the start, C the cliff, T the goal, o any other cell.
+MAP: Rows = ("o" * COLUMNS,) * 3 + ("S" + "C" * (COLUMNS - 2) + "T",)
+CLIFF = np.array([list(row) for row in MAP]) == "C"
+CLIFF.flags.writeable = False
 
 
 class CliffWalkingEnv(GridEnv):
@@ -64,6 +67,9 @@ class CliffWalkingEnv(GridEnv):
     shape = SHAPE
     start_state_index = START
     nS, nA = ROWS * COLUMNS, 4
+    _cliff = CLIFF
+    cell_size, window_size = (64, 64), (64 * COLUMNS, 64 * ROWS)
+    agent_img = start_img = goal_img = goal_flag_img = cliff_imgs = ground_img = None
 
     def __init__(self, render_mode: str | None = None, is_slippery: bool = False) -> None:
         """Create the environment.
@@ -77,7 +83,7 @@ class CliffWalkingEnv(GridEnv):
 
     def _build_table(self) -> Transitions:
         """Return the table of transitions."""
-        cells = [np.unravel_index(s, SHAPE) for s in range(self.nS)]
+        cells = [divmod(s, COLUMNS) for s in range(self.nS)]
         outcomes = self._calculate_transition_prob
         table = {s: {a: outcomes(cell, a) for a in range(4)} for s, cell in enumerate(cells)}
         return Transitions(table, np.eye(self.nS)[START])
@@ -88,42 +94,47 @@ class CliffWalkingEnv(GridEnv):
         outcomes: list[Outcome] = []
         for turn in turns:
             arrival = np.array(current) + STEPS[(move + turn) % 4]
-            row, col = self._limit_coordinates(arrival).astype(int).tolist()
-            state = row * COLUMNS + col
-            end = (START, -100, False) if is_cliff(state) else (state, -1, state == GOAL)
+            place = tuple(self._limit_coordinates(arrival).astype(int).tolist())
+            state = int(np.ravel_multi_index(place, self.shape))
+            ends = state == math.prod(self.shape) - 1
+            falls = self._cliff[place]
+            end = (self.start_state_index, -100, False) if falls else (state, -1, ends)
             outcomes.append((1 / len(turns), *end))
         return outcomes
 
     def _limit_coordinates(self, coord: np.ndarray) -> np.ndarray:
         """Return a cell (row, column) clipped to the grid."""
-        limited: np.ndarray = np.clip(coord, 0, (ROWS - 1, COLUMNS - 1))
+        limited: np.ndarray = np.clip(coord, 0, np.subtract(self.shape, 1))
         return limited
 
-    def text(self) -> str:
+    def _letters(self) -> npt.NDArray[np.str_]:
+        letters = np.where(self._cliff, "C", "o")
+        letters[-1, -1] = "T"
+        return letters
+
+    def _render_text(self) -> str:
         """Return the grid as text: x is the walker, C the cliff, T the goal, o any other cell."""
-        position = self.s
-
-        def letter(state: int) -> str:
-            if state == position:
-                return "x"
-            return "T" if state == GOAL else "C" if is_cliff(state) else "o"
-
-        lines = (
-            "  ".join(letter(row * COLUMNS + col) for col in range(COLUMNS)) for row in range(ROWS)
-        )
-        return "\n".join([*lines, "", ""])
+        letters = self._letters()
+        letters.flat[self.s] = "x"
+        return "\n".join([*map("  ".join, letters.tolist()), "", ""])
 
     @staticmethod
-    def draw(surface: pygame.Surface, state: Sequence[float]) -> None:
-        """Draw one grid on a surface with an aspect ratio of 3:1; every pixel is overwritten.
+    def draw(surface: pygame.Surface, state: Sequence[float], *, rows: Rows = MAP) -> None:
+        """Draw one grid on a surface with its aspect ratio; every pixel is overwritten.
 
-        `state` is `(s, lastaction, ...)`; an action of -1 means none yet.
+        `state` is `(s, lastaction, ...)`; an action of -1 means none yet. `rows` is like `MAP`.
         """
         size = surface.get_size()
-        surface.blit(_background(size), (0, 0))
-        row, col = divmod(int(state[0]), COLUMNS)
-        tile = size[0] / COLUMNS
+        surface.blit(_background(size, rows), (0, 0))
+        row, col = divmod(int(state[0]), len(rows[0]))
+        tile = size[0] / len(rows[0])
         draw_walker(Pen(surface, (col * tile, row * tile), tile), facing_after(state[1], STEPS))
+
+    def draw_arguments(self) -> Info:
+        """Return the grid for drawing."""
+        letters = self._letters()
+        letters.flat[self.start_state_index] = "S"
+        return {"rows": tuple(map("".join, letters.tolist()))}
 
 
 CliffWalkingVectorEnv = NativeVectorEnv.of(CliffWalkingEnv)
@@ -142,8 +153,8 @@ ABYSS: Color = (82, 70, 66)
 EDGE: Color = (160, 184, 122)
 
 
-def _draw_tile(pen: Pen, state: int) -> None:
-    if is_cliff(state):
+def _draw_tile(pen: Pen, state: int, letter: str) -> None:
+    if letter == "C":
         pen.fill(ROCK)
         pen.box(EDGE, (0.0, -0.02), (1.0, 0.10))
         shift = 0.12 * (state % 3)
@@ -152,7 +163,7 @@ def _draw_tile(pen: Pen, state: int) -> None:
         pen.box(ABYSS, (0.0, 0.72), (1.0, 1.0))
         pen.line(ABYSS, (0.12 + shift, 0.66), (0.44 + shift, 0.66), 0.07)
         return
-    on_path = state in (START, GOAL)
+    on_path = letter in "ST"
     pen.fill(SAND if on_path else GRASS)
     if not on_path:
         x = 0.24 + 0.17 * (state * 7 % 4)
@@ -160,10 +171,10 @@ def _draw_tile(pen: Pen, state: int) -> None:
         for tip in (-0.05, 0.0, 0.05):
             pen.line(BLADE, (x + tip / 2, y), (x + tip, y - 0.10), 0.022)
     if on_path:
-        pen.letter(DARK, "G" if state == GOAL else "S", (0.06, 0.07), 0.24)
-    if state == GOAL:
+        pen.letter(DARK, "G" if letter == "T" else "S", (0.06, 0.07), 0.24)
+    if letter == "T":
         draw_flag(pen)
-    elif state == START:
+    elif letter == "S":
         pen.box(SAND_LINE, (0.20, 0.42), (0.80, 0.84), 0.06)
     line = SAND_LINE if on_path else GRASS_LINE
     for start, end in (((0.0, 0.0), (1.0, 0.0)), ((0.0, 0.0), (0.0, 1.0))):
@@ -171,11 +182,11 @@ def _draw_tile(pen: Pen, state: int) -> None:
 
 
 @lru_cache(maxsize=4)
-def _background(size: tuple[int, int]) -> pygame.Surface:
+def _background(size: tuple[int, int], rows: Rows) -> pygame.Surface:
     """Return the grid without a walker; cached, so callers must not draw on it."""
     surface = blank(size)
-    tile = size[0] / COLUMNS
-    for state in range(ROWS * COLUMNS):
-        row, col = divmod(state, COLUMNS)
-        _draw_tile(Pen(surface, (col * tile, row * tile), tile), state)
+    tile = size[0] / len(rows[0])
+    for state, letter in enumerate("".join(rows)):
+        row, col = divmod(state, len(rows[0]))
+        _draw_tile(Pen(surface, (col * tile, row * tile), tile), state, letter)
     return surface

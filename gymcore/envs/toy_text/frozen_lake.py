@@ -14,7 +14,14 @@ from gymcore.base.arguments import count
 from gymcore.base.colorize import colorize
 from gymcore.core import Info
 from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, facing_after
-from gymcore.envs.toy_text.tabular import GridEnv, Outcome, Transitions, moved, probability
+from gymcore.envs.toy_text.tabular import (
+    GridEnv,
+    Outcome,
+    Place,
+    Transitions,
+    moved,
+    probability,
+)
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.vector_env import NativeVectorEnv
@@ -197,6 +204,8 @@ class FrozenLakeEnv(GridEnv):
 
     metadata = {"render_modes": ["human", "ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012
     arguments = ("desc", "map_name", "is_slippery", "success_rate", "reward_schedule")
+    ice_img = ice_crack_imgs = hole_img = agent_img = goal_flag_img = None
+    letter_s_img = letter_g_img = None
 
     def __init__(
         self,
@@ -225,7 +234,9 @@ class FrozenLakeEnv(GridEnv):
         if desc is None:
             desc = generate_random_map() if map_name is None else named_map(map_name)
         self.desc = as_board(desc)
-        self.nrow, self.ncol = self.shape = self.desc.shape
+        self.nrow, self.ncol = self.desc.shape
+        self.window_size = (min(64 * self.ncol, 512), min(64 * self.nrow, 512))
+        self.cell_size = (self.window_size[0] // self.ncol, self.window_size[1] // self.nrow)
         rewards = _rewards(reward_schedule)
         self.reward_range = (min(rewards), max(rewards))
         rows = tuple(row.tobytes() for row in self.desc)
@@ -233,7 +244,14 @@ class FrozenLakeEnv(GridEnv):
         types = tuple(map(type, rewards))
         self._make(_transitions(rows, bool(is_slippery), rate, rewards, types), render_mode)
 
-    def text(self) -> str:
+    if not TYPE_CHECKING:  # a type checker sees the attribute
+
+        @property
+        def shape(self) -> Place:
+            """Number of rows and of columns."""
+            return self.nrow, self.ncol
+
+    def _render_text(self) -> str:
         """Return the map as text with the walker's cell in red, below the last action."""
         letters = [[chr(letter[0]) for letter in row] for row in self.desc.tolist()]
         row, col = divmod(self.s, self.ncol)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
@@ -15,9 +16,10 @@ from gymcore.core import Info, Options
 from gymcore.envs.toy_text.utils import check_render_mode
 from gymcore.error import ArgumentTypeError, InvalidArgument, InvalidProbability
 from gymcore.native.env import NativeDiscreteEnv
-from gymcore.native.parameters import Number
+from gymcore.native.parameters import Number, batch_of
 from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.rendering.frames import drawing_object
 from gymcore_ext.physics.tabular import pack
 
 # Transitions by state and action, as mappings or sequences of Outcome, and the probabilities of
@@ -56,6 +58,8 @@ class TabularEnv(NativeDiscreteEnv):
     kernel_module = "gymcore_ext.physics.tabular"
     arguments: ClassVar[tuple[str, ...]] = ("P", "initial_distribution")
     settable: ClassVar[tuple[str, ...]] = ("s", "lastaction")
+    # What a constructor that does not call `_make` has assigned of the table; see `check_kernel`.
+    _parts: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(
         self, P: Table, initial_distribution: npt.ArrayLike, render_mode: str | None = None
@@ -84,12 +88,20 @@ class TabularEnv(NativeDiscreteEnv):
         self.action_space = spaces.Discrete(transitions.num_actions)
         NativeDiscreteEnv.__init__(self, render_mode, **parameters)
 
+    def check_kernel(self) -> None:
+        """Make the table that a subclass's constructor has assigned, and check it."""
+        if getattr(self, "_transitions", _NO_TABLE) is _NO_TABLE:
+            self._use(self._parts)
+        super().check_kernel()
+
+    def _masks(self) -> npt.NDArray[np.int8] | None:
+        """Return `Transitions.masks`."""
+        return None
+
     def batch_options(self) -> Info:
         """Return the table and its number of actions."""
-        return {
-            "shared": self._transitions.capsule,
-            "choices": self._transitions.num_actions,
-        }
+        table = getattr(self, "_transitions", _NO_TABLE)
+        return {"shared": table.capsule, "choices": table.num_actions}
 
     def fixed_digest(self) -> int:
         """Return a digest of the kernel and the table."""
@@ -106,29 +118,40 @@ class TabularEnv(NativeDiscreteEnv):
     @property
     def P(self) -> dict[int, dict[int, list[Outcome]]]:
         """The table: `P[state][action]` lists (probability, next state, reward, terminated)."""
-        return self._transitions.P
+        table: dict[int, dict[int, list[Outcome]]] = self._parts.get("P", self._transitions.P)
+        return table
 
     @P.setter
     def P(self, table: Table) -> None:
-        self._set_table(Transitions(table, self._transitions.initial, self._transitions.masks))
+        self._set_part("P", table)
 
     @property
     def initial_state_distrib(self) -> npt.NDArray[np.float64]:
         """Distribution of the initial state, float64 [states]; the array is read-only."""
-        return self._transitions.initial
+        initial: npt.NDArray[np.float64] = self._parts.get("initial", self._transitions.initial)
+        return initial
 
     @initial_state_distrib.setter
     def initial_state_distrib(self, value: npt.ArrayLike) -> None:
-        self._set_table(Transitions(self._transitions.P, value, self._transitions.masks))
+        self._set_part("initial", value)
 
-    def _set_table(self, transitions: Transitions) -> None:
-        """Continue the episode with another table."""
+    def _set_part(self, name: str, value: object) -> None:
+        if getattr(self, "_transitions", _NO_TABLE) is _NO_TABLE:
+            self._transitions, self._parts = _NO_TABLE, {**self._parts, name: value}
+            return
         if self._shares_batch:
             raise AttributeError("P: shared by all lanes of a vector environment")
-        sizes = [(t.num_states, t.num_actions) for t in (self._transitions, transitions)]
-        if sizes[0] != sizes[1]:
-            raise InvalidArgument(f"P: expected (states, actions) = {sizes[0]}, got {sizes[1]}")
-        self.__setstate__({**self.__getstate__(), "_transitions": transitions})
+        self._use({"P": self.P, "initial": self.initial_state_distrib, name: value})
+
+    def _use(self, parts: Mapping[str, Any]) -> None:
+        """Continue with another table."""
+        if len(parts) < 2:
+            raise AttributeError(f"{type(self).__name__}: expected P and initial_state_distrib")
+        transitions = Transitions(**parts, masks=self._masks())
+        sizes = tuple(getattr(x, "n", None) for x in (self.observation_space, self.action_space))
+        if sizes != (got := (transitions.num_states, transitions.num_actions)):
+            raise InvalidArgument(f"P: expected (states, actions) = {sizes}, got {got}")
+        self.__setstate__({**self.__getstate__(), "_transitions": transitions, "_parts": {}})
 
     def step(self, action: int) -> tuple[int, float, bool, bool, Info]:
         """Take one step; see `NativeDiscreteEnv.step`."""
@@ -138,7 +161,7 @@ class TabularEnv(NativeDiscreteEnv):
     # --- the state of a lane -----------------------------------------------------------------
 
     def _column(self, name: str) -> float:
-        if not self._batch.is_ready:
+        if not batch_of(self).is_ready:
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r} before reset()"
             )
@@ -154,7 +177,7 @@ class TabularEnv(NativeDiscreteEnv):
         self._write_column(name, float(value))
 
     def _write_column(self, name: str, value: float) -> None:
-        row = self._batch.spec["state_names"].index(name)
+        row = batch_of(self).spec["state_names"].index(name)
         place = row, self._lane
         self._batch.exclusively(lambda: self._batch.view_state().__setitem__(place, value))
 
@@ -176,7 +199,6 @@ class TabularEnv(NativeDiscreteEnv):
     @lastaction.setter
     def lastaction(self, value: int | None) -> None:
         if value is None:
-            self._column("lastaction")
             self._write_column("lastaction", -1.0)
         else:
             self._set_column("lastaction", value, self._transitions.num_actions)
@@ -227,6 +249,9 @@ class GridEnv(TabularEnv):
     """
 
     shape: Place
+    # Attributes for a `_render_gui` of a subclass, as in Gymnasium.
+    window_surface = drawing_object("window_surface", "surface")
+    window = drawing_object("window", "surface")
 
     # Methods that `_build_table` calls.
     table_methods: ClassVar[frozenset[str]] = frozenset()
@@ -311,8 +336,11 @@ class FixedList(list[Item]):
     """An immutable list; copies are plain lists."""
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _reject_change
-    append = clear = extend = insert = pop = remove = _reject_change
-    reverse = sort = _reject_change
+    clear = extend = insert = pop = remove = reverse = sort = _reject_change
+
+    def append(self, item: Item, /) -> None:
+        """Raise an error."""
+        _reject_change(self, item)
 
     def __reduce__(self) -> tuple[type, tuple[object]]:
         """Copy and pickle as a plain list."""
@@ -519,3 +547,7 @@ def _records(outcomes: list[Outcome]) -> list[tuple[float, float, float, int, in
     if sums[-1] < 1:
         records.append((math.inf, *records[0][1:]))
     return records
+
+
+# The table of an environment whose constructor has not made one.
+_NO_TABLE = Transitions({0: {0: [(1.0, 0, 0.0, True)]}}, [1.0])

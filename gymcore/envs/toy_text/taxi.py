@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import product
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +13,10 @@ import numpy.typing as npt
 from gymcore.base.colorize import colorize
 from gymcore.core import Info, Options
 from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, facing_after
-from gymcore.envs.toy_text.tabular import GridEnv, Outcome, Transitions, moved, probability
+from gymcore.envs.toy_text.tabular import GridEnv, Outcome, Place, Transitions, moved, probability
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import FailedCheck, InvalidArgument
-from gymcore.native.parameters import Number, Parameter, as_number, flag
+from gymcore.native.parameters import Number, Parameter, as_number, batch_of, flag
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.rendering.shapes import WHITE, Color, Point, blank
 
@@ -54,29 +53,6 @@ def decode(state: int) -> tuple[int, int, int, int]:
     rest, dest_idx = divmod(state, 4)
     rest, pass_loc = divmod(rest, 5)
     return (*divmod(rest, 5), pass_loc, dest_idx)
-
-
-def _after_drive(place: tuple[int, int], direction: int) -> tuple[int, int]:
-    """Return the cell after a drive; walls and the edge of the map block it."""
-    row, col = place
-    if direction in (EAST, WEST):
-        border = MAP[1 + row][2 * col + (2 if direction == EAST else 0)]
-        if border == "|":
-            return place
-    return moved(place, STEPS[direction], SHAPE)
-
-
-@cache
-def _masks() -> npt.NDArray[np.int8]:
-    """Return whether each action changes something in each state, int8 [500, 6]."""
-    masks = np.zeros((NUM_STATES, NUM_ACTIONS), np.int8)
-    for state in range(NUM_STATES):
-        row, col, passenger, _ = decode(state)
-        for direction in range(4):
-            masks[state, direction] = _after_drive((row, col), direction) != (row, col)
-        masks[state, PICKUP] = passenger != IN_TAXI and (row, col) == LOCS[passenger]
-        masks[state, DROPOFF] = passenger == IN_TAXI and (row, col) in LOCS
-    return masks
 
 
 def _as_probability(value: Number) -> tuple[float, ...]:
@@ -136,7 +112,15 @@ class TaxiEnv(GridEnv):
     shape = SHAPE
     tile = 96
     max_row, max_col = 4, 4
+    desc = np.array([list(row) for row in MAP], "S1")
+    desc.flags.writeable = False
+    locs: Sequence[tuple[int, int]] = LOCS
     locs_colors = ((255, 0, 0), (0, 255, 0), (255, 255, 0), (0, 0, 255))
+
+    cell_size = (88, 56)
+    taxi_imgs = taxi_full_imgs = passenger_img = destination_img = house_img = None
+    background_img = None
+    is_rainy = False
 
     fickle_passenger = flag()
     fickle_probability = Parameter(encode=_as_probability)
@@ -165,7 +149,7 @@ class TaxiEnv(GridEnv):
         self.rainy_probability = rainy_probability
         probability("rainy_probability", rainy_probability)
         probability("fickle_probability", fickle_probability)
-        self.desc = np.array([list(row) for row in MAP], "S1")
+        self._rainy_lateral_probability = (1.0 - rainy_probability) / 2.0
         self.locs = list(LOCS)
         self.taxi_orientation = 0
         self._make(
@@ -182,14 +166,35 @@ class TaxiEnv(GridEnv):
         table: dict[int, dict[int, list[Outcome]]] = {
             s: {a: [] for a in range(NUM_ACTIONS)} for s in range(NUM_STATES)
         }
-        self._transitions = cast("Transitions", SimpleNamespace(P=table))
+        self.P = table
         starts = np.zeros(NUM_STATES)
         build = self._build_rainy_transitions if self.is_rainy else self._build_dry_transitions
         for row, col, passenger, goal in product(range(5), range(5), range(5), range(4)):
             starts[self.encode(row, col, passenger, goal)] += passenger not in (IN_TAXI, goal)
             for action in range(NUM_ACTIONS):
                 build(row, col, passenger, goal, action)
-        return Transitions(table, starts / starts.sum(), _masks())
+        del self._parts
+        return Transitions(table, starts / starts.sum(), self._masks())
+
+    def _after_drive(self, place: Place, direction: int) -> Place:
+        """Return the cell after a drive; walls and the edge of the map block it."""
+        row, col = place
+        border = self.desc[1 + row, 2 * col + 2 * (direction == EAST)]
+        if direction in (EAST, WEST) and border != b":":
+            return place
+        return moved(place, STEPS[direction], (self.max_row + 1, self.max_col + 1))
+
+    def _mask(self, row: int, col: int, passenger: int) -> list[bool]:
+        """Return whether each action changes something."""
+        cell, is_riding = (row, col), passenger == IN_TAXI
+        return [
+            *(self._after_drive(cell, direction) != cell for direction in range(4)),
+            not is_riding and cell == self.locs[passenger],
+            is_riding and cell in self.locs,
+        ]
+
+    def _masks(self) -> npt.NDArray[np.int8]:
+        return np.array([self._mask(*decode(state)[:3]) for state in range(NUM_STATES)], np.int8)
 
     def _build_dry_transitions(self, *situation: int) -> None:
         """Add an outcome to `P`, given row, column, passenger, destination and action."""
@@ -208,7 +213,8 @@ class TaxiEnv(GridEnv):
         elif action == DROPOFF:
             passenger, reward, terminated = self._dropoff(cell, passenger, goal, reward)
         else:
-            places = [(1.0 if straight is None else straight, ahead := _after_drive(cell, action))]
+            ahead = self._after_drive(cell, action)
+            places = [(1.0 if straight is None else straight, ahead)]
             for side in SIDES[action] if straight is not None else ():
                 moves = ahead != cell
                 slip = self._calc_new_position(row, col, STEPS[side]) if moves else cell
@@ -219,11 +225,11 @@ class TaxiEnv(GridEnv):
 
     def _calc_new_position(self, row: int, col: int, movement: tuple[int, int]) -> tuple[int, int]:
         """Return the cell after a movement (rows, columns) to a side; walls block it."""
-        return _after_drive((row, col), STEPS.index(movement))
+        return self._after_drive((row, col), STEPS.index(movement))
 
     def _pickup(self, taxi_loc: tuple[int, int], pass_idx: int, reward: int) -> tuple[int, int]:
         """Return the passenger's location and the reward of a pickup."""
-        if pass_idx != IN_TAXI and taxi_loc == LOCS[pass_idx]:
+        if pass_idx != IN_TAXI and taxi_loc == self.locs[pass_idx]:
             return IN_TAXI, reward
         return pass_idx, -10
 
@@ -231,15 +237,16 @@ class TaxiEnv(GridEnv):
         self, taxi_loc: tuple[int, int], pass_idx: int, dest_idx: int, default_reward: int
     ) -> tuple[int, int, bool]:
         """Return the passenger's location, the reward, and whether a dropoff ends the episode."""
-        if pass_idx != IN_TAXI or taxi_loc not in LOCS:
+        if pass_idx != IN_TAXI or taxi_loc not in self.locs:
             return pass_idx, -10, False
-        stop = LOCS.index(taxi_loc)
+        stop = self.locs.index(taxi_loc)
         return stop, 20 if stop == dest_idx else default_reward, stop == dest_idx
 
     # --- steps ---------------------------------------------------------------------------------
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[int, Info]:
         """Start an episode; see `NativeEnv.reset`."""
+        self.taxi_orientation = 0
         state, infos = super().reset(seed=seed, options=options)
         if self.in_python:
             infos["action_mask"] = self.action_mask(state)
@@ -289,26 +296,24 @@ class TaxiEnv(GridEnv):
 
     def action_mask(self, state: int) -> npt.NDArray[np.int8]:
         """Return whether each action changes something in a state, int8 [6], a new array."""
-        mask: npt.NDArray[np.int8] = _masks()[encode(*self.decode(state))]
-        return mask.copy()
+        return np.array(self._mask(*self.decode(state)[:3]), np.int8)
 
     @property
     def fickle_step(self) -> bool:
         """Whether the passenger will still change the destination in this episode."""
-        return self._batch.is_ready and bool(self._column("fickle_step"))
+        return batch_of(self).is_ready and bool(self._column("fickle_step"))
 
     @fickle_step.setter
     def fickle_step(self, value: bool) -> None:
-        self._column("fickle_step")
         self._write_column("fickle_step", float(bool(value)))
 
-    def text(self) -> str:
+    def _render_text(self) -> str:
         """Return the map as text, above the last action.
 
         The passenger's stop is blue and the destination magenta. The taxi is yellow, or green if
         the passenger is in it.
         """
-        letters = [list(row) for row in MAP]
+        letters = self.desc.astype(str).tolist()
         row, col, passenger, goal = self.decode(self.s)
 
         def paint(place: tuple[int, int], color: str, **style: bool) -> None:
@@ -321,8 +326,8 @@ class TaxiEnv(GridEnv):
             paint((row, col), "green", highlight=True)
         else:
             paint((row, col), "yellow", highlight=True)
-            paint(LOCS[passenger], "blue", bold=True)
-        paint(LOCS[goal], "magenta")
+            paint(self.locs[passenger], "blue", bold=True)
+        paint(self.locs[goal], "magenta")
         action = self.lastaction
         foot = "" if action is None else f"  ({NAMES[action]})"
         return "\n".join([*map("".join, letters), foot, ""])
@@ -341,7 +346,13 @@ class TaxiEnv(GridEnv):
 
     @staticmethod
     def draw(
-        surface: pygame.Surface, state: Sequence[float], *, orientation: int, is_rainy: bool
+        surface: pygame.Surface,
+        state: Sequence[float],
+        *,
+        orientation: int,
+        is_rainy: bool,
+        desc: npt.NDArray[np.bytes_],
+        locs: Sequence[Place],
     ) -> None:
         """Draw one town.
 
@@ -350,19 +361,21 @@ class TaxiEnv(GridEnv):
             state: `(s, ...)`.
             orientation: Direction in which the taxi faces: 0 south, 1 north, 2 east, 3 west.
             is_rainy: Whether it rains.
+            desc: The map, bytes [7, 11].
+            locs: The cells of the stops.
         """
         size = surface.get_size()
-        surface.blit(_background(size, is_rainy), (0, 0))
+        surface.blit(_background(size, is_rainy, desc.tobytes().decode(), tuple(locs)), (0, 0))
         tile = size[0] / SIDE
         row, col, passenger, goal = decode(int(state[0]))
 
         def pen(place: tuple[int, int]) -> Pen:
             return Pen(surface, (place[1] * tile, place[0] * tile), tile)
 
-        draw_flag(pen(LOCS[goal]), WHITE)
+        draw_flag(pen(locs[goal]), WHITE)
         _draw_taxi(pen((row, col)), orientation, passenger == IN_TAXI)
         if passenger != IN_TAXI:  # drawn over the taxi, in the destination's color
-            stop = LOCS[passenger]
+            stop = locs[passenger]
             corner = Pen(surface, ((stop[1] + 0.27) * tile, (stop[0] + 0.22) * tile), tile * 0.76)
             corner.box(STREET, (0.30, 0.10), (0.70, 0.96), 0.16)
             draw_walker(corner, coat=COATS[goal])
@@ -372,7 +385,12 @@ class TaxiEnv(GridEnv):
         action = self.lastaction
         if action is not None and action < PICKUP:
             self.taxi_orientation = action
-        return {"orientation": self.taxi_orientation, "is_rainy": bool(self.is_rainy)}
+        return {
+            "orientation": self.taxi_orientation,
+            "is_rainy": bool(self.is_rainy),
+            "desc": self.desc,
+            "locs": self.locs,
+        }
 
 
 TaxiVectorEnv = NativeVectorEnv.of(TaxiEnv)
@@ -392,13 +410,13 @@ RAIN: Color = (158, 184, 208)
 # Red, green, yellow, blue: colors of the stops, and of the coats of passengers bound for them.
 STOPS: tuple[Color, ...] = ((232, 134, 120), (128, 196, 142), (246, 214, 104), (128, 168, 222))
 COATS: tuple[Color, ...] = ((202, 84, 72), (70, 146, 92), (206, 160, 40), (66, 112, 186))
-# Each wall is on the right side of one of these cells.
-WALLS = ((0, 1), (1, 1), (3, 0), (4, 0), (3, 2), (4, 2))
 SIDE = 5
 
 
 @lru_cache(maxsize=8)
-def _background(size: tuple[int, int], is_rainy: bool) -> pygame.Surface:
+def _background(
+    size: tuple[int, int], is_rainy: bool, letters: str, locs: tuple[Place, ...]
+) -> pygame.Surface:
     """Return the empty town; cached, so callers must not draw on it."""
     surface = blank(size)
     tile = size[0] / SIDE
@@ -408,13 +426,14 @@ def _background(size: tuple[int, int], is_rainy: bool) -> pygame.Surface:
             pen.fill(STREET)
             for start, end in (((0.0, 0.0), (1.0, 0.0)), ((0.0, 0.0), (0.0, 1.0))):
                 pen.line(STREET_LINE, start, end, 0.02)
-    for color, (row, col) in zip(STOPS, LOCS, strict=True):
+    for color, (row, col) in zip(STOPS, locs, strict=False):
         pen = Pen(surface, (col * tile, row * tile), tile)
         pen.box(color, (0.05, 0.05), (0.95, 0.95), 0.12)
-        pen.letter(DARK, MAP[1 + row][1 + 2 * col], (0.11, 0.12), 0.26)
-    for row, col in WALLS:
+        pen.letter(DARK, letters[11 * (1 + row) + 1 + 2 * col], (0.11, 0.12), 0.26)
+    for row, col in product(range(SIDE), range(SIDE - 1)):
         pen = Pen(surface, (col * tile, row * tile), tile)
-        pen.line(WALL, (1.0, 0.03), (1.0, 0.97), 0.08)
+        if letters[11 * (1 + row) + 2 + 2 * col] == "|":
+            pen.line(WALL, (1.0, 0.03), (1.0, 0.97), 0.08)
     frame = Pen(surface, (0.0, 0.0), size[0])
     corners = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
     for start, end in zip(corners, (*corners[1:], corners[0]), strict=True):

@@ -133,12 +133,30 @@ def test_wrong_actions(action: Any) -> None:
 
 
 @pytest.mark.parametrize("hand", ["player", "dealer"])
-def test_hands_cannot_be_changed(hand):
-    """A copy of Gymnasium's `step` would otherwise draw cards for the dealer forever."""
+def test_hands_can_be_assigned_and_extended(hand):
     env = gymcore.make("Blackjack-v1").unwrapped
     env.reset(seed=3)
+    setattr(env, hand, [1, 2])
     cards = getattr(env, hand)
-    with pytest.raises(error.ArgumentTypeError, match="compiled code holds the cards"):
-        cards.append(10)
-    assert getattr(env, hand) == [*cards] == copy.deepcopy(cards)
+    cards.append(8)
+    assert getattr(env, hand) == [*cards] == copy.deepcopy(cards) == [1, 2, 8]
     assert type(copy.deepcopy(cards)) is list
+    assert env._get_obs() == {"player": (21, env.dealer[0], 1), "dealer": (7, 1, 0)}[hand]
+    for _ in range(12):
+        getattr(env, hand).append(1)
+    assert len(getattr(env, hand)) == 12 and env.state.max() > 16**11
+    for change in ([0], [11], []):
+        with pytest.raises(error.InvalidArgument):
+            setattr(env, hand, change)
+    with pytest.raises(error.ArgumentTypeError, match="append a card or assign a new hand"):
+        cards[0] = 3
+
+
+def test_the_open_card_can_be_assigned():
+    env = gymcore.make("Blackjack-v1").unwrapped
+    env.reset(seed=3)
+    env.dealer = [10, 3]
+    env.dealer_top_card_suit, env.dealer_top_card_value_str = "D", "Q"
+    assert (env.dealer_top_card_suit, env.dealer_top_card_value_str) == ("D", "Q")
+    with pytest.raises(error.InvalidArgument, match="expected one of"):
+        env.dealer_top_card_value_str = "7"
