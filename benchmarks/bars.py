@@ -148,12 +148,13 @@ def bars(threads: int) -> list[Bar]:
         ratio("CartPole n=64 / PufferLib native", step_64, [name("pufferlib", 64)], 2),
         *[
             ratio(
-                f"vector.make n={n} / make_vec, same step",
-                name("gymcore-vector-make", n),
+                f"vector.make n={n}{read} / make_vec, same step",
+                name(f"gymcore-vector-make{read}", n),
                 [name("gymcore-same-step", n)],
-                0.85,
+                bar,
             )
             for n in (64, 4096)
+            for read, bar in (("", 0.85), ("-read", 0.5))
         ],
         at_most("CartPole n=64, a call", 1.5, "us", 64e6, lambda m: m.step(step_64)),
         ratio("CartPole n=4096 / EnvPool sync", step_4096, pools(4096, threads), 100),
@@ -226,7 +227,7 @@ def groups(threads: int) -> list[Group]:
     puffer = ("pufferlib", "pufferlib-128")
     native = (
         "gymcore", "gymcore-statistics", "gymcore-same-step", "gymcore-vector-make",
-        "gymcore-rollout", "raw-physics",
+        "gymcore-vector-make-read", "gymcore-rollout", "raw-physics",
     )  # fmt: skip
     result = [
         group("cartpole-64", CARTPOLE, 64, *native, "gymnasium-vector", "gymnasium-sync", "sb3",

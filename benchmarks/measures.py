@@ -62,6 +62,21 @@ def _vector_make(env_id: str, num_envs: int, num_threads: int) -> Session:
     return _steps_of(gymcore.vector.make(env_id, num_envs=num_envs, **options), num_envs)
 
 
+def _vector_make_read(env_id: str, num_envs: int, num_threads: int) -> Session:
+    """Return the same, with the final observations of ended lanes read in each step."""
+    import gymcore
+
+    options = {"num_threads": num_threads, "episode_statistics": True}
+    envs: Any = gymcore.vector.make(env_id, num_envs=num_envs, **options)
+    envs.reset(seed=0)
+
+    def step(actions: Any) -> None:
+        envs.step(actions)[4].get("final_observation")
+
+    actions = random_batches(envs.single_action_space, (num_envs,), RING)
+    return Session(step, actions, num_envs, envs.close)
+
+
 def _raw_physics(env_id: str, num_envs: int, num_threads: int) -> Session:
     """Return a step of physics and observations only, by `raw_physics.c`."""
     import ctypes
@@ -227,6 +242,7 @@ CONTENDERS = {
         ),
         Contender("gymcore-same-step", "the same, same-step autoreset", "gymcore", _same_step),
         Contender("gymcore-vector-make", "vector.make of Gym 0.26", "gymcore", _vector_make),
+        Contender("gymcore-vector-make-read", "the same, read", "gymcore", _vector_make_read),
         Contender("raw-physics", "raw physics loop", "gymcore", _raw_physics),
         Contender("gymcore-make", "gymcore make", "gymcore", _gymcore_make),
         Contender("gymnasium-make", "Gymnasium make", "gymnasium", _gymnasium_make),

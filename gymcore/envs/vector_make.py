@@ -17,6 +17,7 @@ from gymcore.specs.env_spec import Kwargs
 from gymcore.vector import AutoresetMode
 from gymcore.vector.gym26_infos import GYM26_MAKERS, Gym26VectorEnv
 from gymcore.vector.vector_env import VectorWrapper
+from gymcore_ext.python_envs.infos import RowSplitter
 
 Created = TypeVar("Created")
 Wrappers: TypeAlias = Callable[[Created], Created] | Iterable[Callable[[Created], Created]] | None
@@ -31,7 +32,8 @@ class Gym26NativeVectorEnv(Gym26VectorEnv):
     def __init__(self, env: NativeVectorEnv) -> None:
         """Wrap `env` and let its infos have the names."""
         super().__init__(env)
-        env.set_lazy_infos(GYM26_MAKERS)
+        rows = RowSplitter(), "final_obs", "_final_obs"
+        env.set_lazy_infos({**GYM26_MAKERS, "final_observation": rows})
 
     step = VectorWrapper.step
     step_lanes = VectorWrapper.step_lanes

@@ -18,6 +18,11 @@ def split_rows(
     batch: npt.NDArray[Any] | dict[str, Any], mask: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.object_]: ...
 
+class RowSplitter:
+    def __call__(
+        self, batch: npt.NDArray[Any] | dict[str, Any], mask: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.object_]: ...
+
 class InfoSlots:
     def __init__(self, memory: Buffer, offset: int, num_envs: int, slot_bytes: int) -> None: ...
     @staticmethod

@@ -145,6 +145,24 @@ def test_infos_kept_for_later_equal_those_made_at_once(env_id, engine):
         assert "final_obs" not in infos or type(infos["final_info"]) is FinalInfos
 
 
+def test_arrays_of_final_observations_that_are_recycled_have_nothing_of_earlier_steps():
+    envs = gym.vector.make("CartPole-v1", num_envs=8)
+    plain = gym.make_vec("CartPole-v1", 8, vector_kwargs={"autoreset_mode": "SameStep"})
+    envs.reset(seed=1), plain.reset(seed=1)
+    kept, dropped = [], 0
+    for step, actions in enumerate(np.random.default_rng(1).integers(0, 2, (200, 8))):
+        infos, expected = envs.step(actions)[4], with_names(plain.step(actions)[4])
+        assert_same(dict(infos), expected)
+        if "final_observation" in infos and step % 2:
+            kept.append((infos, expected))
+        elif "final_observation" in infos:
+            infos["final_observation"][:] = "changed by the caller"
+            dropped += 1
+    assert len(kept) > 20 and dropped > 20
+    for infos, expected in kept:
+        assert_same(dict(infos), expected)
+
+
 def test_copies_of_compiled_batches_have_the_names():
     envs = gym.vector.make("CartPole-v1", num_envs=2, max_episode_steps=1)
     envs.reset(seed=1)
