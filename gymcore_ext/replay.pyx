@@ -220,14 +220,16 @@ cdef class ReplayMemory:
     cdef inline Py_ssize_t complete(self, Ring ring, Lane* lane, Py_ssize_t num_steps) noexcept nogil:
         """Complete the transitions of a lane that have so many steps; return how many can now be drawn."""
         cdef Py_ssize_t completed = 0
+        cdef int64_t pending = lane.pending, num_pending = lane.num_pending
         cdef uint8_t* ready = self.ready
-        while lane.num_pending >= num_steps:
-            completed += not ready[lane.pending]
-            ready[lane.pending] = 1
+        while num_pending >= num_steps:
+            completed += not ready[pending]
+            ready[pending] = 1
             if self.prioritized:
-                self.set_priority(lane.pending, self.max_priority)
-            lane.num_pending -= 1
-            lane.pending = after(ring, lane.pending) if lane.num_pending else lane.window
+                self.set_priority(pending, self.max_priority)
+            num_pending -= 1
+            pending = after(ring, pending) if num_pending else lane.window
+        lane.pending, lane.num_pending = pending, num_pending
         return completed
 
     # --- adding ------------------------------------------------------------------------------------------------------
@@ -293,11 +295,11 @@ cdef class ReplayMemory:
                 else:
                     array = actions if single else actions[k - self.num_observations]
                     part.before = self.read(holders, array, prototype, "", name)
-            with nogil:
-                i = self.make_plan()
-                if i < 0:
-                    self.write(reward, terminations)
-                    self.save()
+            if self.num_envs * self.ring.record < 1 << 16:   # releasing the GIL would take a twentieth of the time
+                i = self.store(reward, terminations)
+            else:
+                with nogil:
+                    i = self.store(reward, terminations)
             if i >= 0:
                 raise self.errors.InvalidArgument(
                     f"next_observations[{i}]: expected all frames of observations[{i}] but the first, and one more; "
@@ -305,26 +307,36 @@ cdef class ReplayMemory:
         finally:
             self.busy = 0
 
+    cdef Py_ssize_t store(self, const double* rewards, const uint8_t* terminated) noexcept nogil:
+        """Store a step, and return -1; or return a lane whose observations are not stacks of frames."""
+        cdef Py_ssize_t invalid = self.make_plan()
+        if invalid < 0:
+            self.write(rewards, terminated)
+            self.save()
+        return invalid
+
     cdef Py_ssize_t make_plan(self) noexcept nogil:
         """Decide what to do with each lane. Return a lane whose observations are not stacks of frames, or -1."""
         cdef Py_ssize_t i, k, f, bytes, n = self.num_envs
         cdef int64_t slot, skipped_state = ENDED if self.autoreset_mode == NEXT_STEP else RUNNING
+        cdef int32_t begins = 1 + <int32_t> self.stack
+        cdef int32_t[3] records = [begins, begins, begins]   # what a step takes in each state of a lane
         cdef int32_t* plan = self.plan
         cdef const Lane* lanes = self.lanes
         cdef const char* item
         cdef Part part
         cdef Ring ring = self.ring
+        records[skipped_state], records[RUNNING] = 0, 1
         for i in range(n):
-            plan[i] = (lanes[i].state == RUNNING) | (lanes[i].state == skipped_state)
+            plan[i] = records[lanes[i].state]
         for k in range(self.num_observations):   # a step that acted on another observation begins an episode
             part = self.parts[k]
             for i in range(n):
                 slot, item = lanes[i].window, part.before + i * part.frames * part.bytes
-                for f in range(part.frames if plan[i] else 0):
-                    plan[i] &= same_item(item + f * part.bytes, at(ring, slot) + part.offset, part.bytes)
+                for f in range(part.frames):
+                    if not same_item(item + f * part.bytes, at(ring, slot) + part.offset, part.bytes):
+                        plan[i] = begins
                     slot = after(ring, slot) if part.frames > 1 else slot
-        for i in range(n):
-            plan[i] = 1 + <int32_t> self.stack if not plan[i] else lanes[i].state == RUNNING
         for k in range(self.num_observations if self.stack > 1 else 0):
             part = self.parts[k]
             bytes = part.bytes * part.frames
@@ -410,13 +422,12 @@ cdef class ReplayMemory:
         self.num_transitions += count
         for k in range(self.num_parts):
             part = self.parts[k]
-            for i in range(n):
-                if plan[i] == 0:
-                    continue
-                if k < self.num_observations:
-                    item = (part.last if ended[i] else part.after) + ((i + 1) * part.frames - 1) * part.bytes
+            for i in range(n if k < self.num_observations else 0):
+                item = (part.last if ended[i] else part.after) + ((i + 1) * part.frames - 1) * part.bytes
+                if plan[i]:
                     copy_item(at(ring, lanes[i].newest) + part.offset, item, part.bytes)
-                else:
+            for i in range(0 if k < self.num_observations else n):
+                if plan[i]:
                     copy_item(at(ring, lanes[i].acted_on) + part.offset, part.before + i * part.bytes, part.bytes)
         if self.prioritized:
             update_sums(self.tree, self.ring.capacity, self.changed, self.num_changed)
@@ -431,8 +442,7 @@ cdef class ReplayMemory:
         """
         cdef Py_ssize_t k
         cdef ArrayRing ring
-        cdef int64_t[:, ::1] slots
-        cdef double[::1] targets
+        cdef int64_t* slots
         cdef list arrays = [], named = []
         mark_busy(&self.busy, "this replay buffer is being used", self.errors)
         try:
@@ -445,7 +455,8 @@ cdef class ReplayMemory:
                 self.batches[batch_size] = (
                     [ArrayRing((batch_size, *shape), dtype) for _, dtype, shape in self.outputs],
                     np.empty((3, batch_size), np.int64), np.empty(batch_size))
-            rings, slots, targets = self.batches[batch_size]
+            rings, places, targets = self.batches[batch_size]
+            slots = <int64_t*> cnp.PyArray_DATA(<cnp.ndarray> places)
             for k in range(len(self.outputs)):
                 ring = <ArrayRing> rings[k]
                 if out is None:
@@ -456,8 +467,8 @@ cdef class ReplayMemory:
                     named.append((self.outputs[k][0], out[k]))
             check_no_overlap(named, self.errors)
             with nogil:
-                self.draw(batch_size, &slots[0, 0], &targets[0], <float> beta)
-                self.gather(batch_size, &slots[0, 0], &slots[1, 0], &slots[2, 0])
+                self.draw(batch_size, slots, <double*> cnp.PyArray_DATA(<cnp.ndarray> targets), <float> beta)
+                self.gather(batch_size, slots, slots + batch_size, slots + 2 * batch_size)
                 self.save()
         finally:
             self.busy = 0
@@ -606,7 +617,8 @@ cdef class ReplayMemory:
         self.slot, self.filled = self.head % self.ring.capacity, min(self.head, self.ring.capacity)
         for i in range(self.num_envs):
             lane = self.lanes + i
-            lane.state, lane.window = saved["states"][i], saved["windows"][i]
+            lane.state = saved["states"][i]
+            lane.window = saved["windows"][i] if lane.state != UNKNOWN else 0
             good = lane.state == UNKNOWN or lane.state in (RUNNING, ENDED) and 0 <= lane.window < self.filled
             if good and lane.state != UNKNOWN:
                 lane.newest = lane.window

@@ -458,10 +458,14 @@ def _arrays(
     if path is not None:
         memory = _map(path, written.getvalue(), last, rest + saved.itemsize)
     else:
-        new = mmap.mmap(-1, rest + saved.itemsize)
-        if hasattr(mmap, "MADV_HUGEPAGE"):  # these need fewer entries of the TLB
+        size = rest + saved.itemsize
+        if sys.platform == "linux":
+            new = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            # Huge pages need fewer entries of the TLB. Shared memory has none by default.
             with contextlib.suppress(OSError):  # a kernel without them
                 new.madvise(mmap.MADV_HUGEPAGE)
+        else:
+            new = mmap.mmap(-1, size)
         new[-len(last) :] = last
         memory = np.frombuffer(new, np.uint8)
     return memory[begin:end].view(record), memory[rest:].view(saved)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -727,6 +728,22 @@ def test_atari_stacks_are_stored_once(tmp_path):
         np.testing.assert_array_equal(batch.next_observations[row], seen[index][1])
     sizes = [path.stat().st_size for path in (tmp_path / "frames", tmp_path / "stacks")]
     assert sizes[0] * 3.9 < sizes[1]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_forked_child_does_not_write_to_the_buffer_of_its_parent():
+    buffer = ReplayBuffer(fake_envs(1, "SameStep", Box(0, 9, (2,))), 8, seed=1)
+    step = (np.zeros((1, 2), np.float32), [0], np.ones((1, 2), np.float32), [1.0], [True], [False])
+    infos = {"final_obs": step[2]}
+    buffer.add(*step, infos)
+    child = os.fork()
+    if child == 0:
+        for _ in range(20):
+            buffer.add(step[2] + 5, [1], step[2] + 6, [9.0], [True], [False], infos)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert buffer.sample(4).rewards.tolist() == [1] * 4
 
 
 def test_environments_of_gymnasium():
