@@ -46,7 +46,7 @@ def test_everything_a_bar_looks_up_is_measured_by_a_group(bars):
             measured.rounds[bars.name(key, lanes, env_id, threads)] = [1e-9]
     measured.values = {"memory": 100.0, "import": 0.01, "optional": 0.0}
     values = {bar.measure: bar.value(measured) for bar in bars.bars(threads=2)}
-    assert len(values) == len(bars.bars(2)) == 24
+    assert len(values) == len(bars.bars(2)) == 26
     assert values["CartPole n=64, a call"] == pytest.approx(0.064)
     assert values["seeding 1,000,000 lanes"] == pytest.approx(1e-3)
     assert values["import gymcore over import numpy"] == pytest.approx(10.0)
