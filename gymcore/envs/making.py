@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
@@ -296,7 +297,7 @@ def _single_spec(spec: EnvSpec, arguments: Kwargs) -> tuple[EnvSpec, Kwargs]:
     if single is None or spec.entry_point is None:
         return spec, arguments
     # Without the options of the engine, such as num_threads.
-    known = {*single.parameters, *single.arguments, "render_mode", *_OF_MAKE}
+    known = {*single.parameters, *single.arguments, *_OF_MAKE}
     ignored = getattr(creator, "ignored_arguments", {})
     arguments = {
         name: value
@@ -321,7 +322,7 @@ def make_wrapped(
     return env
 
 
-_OF_MAKE = ("max_episode_steps", "disable_env_checker")
+_OF_MAKE = {"max_episode_steps", "disable_env_checker", "render_mode"}
 _VECTOR_MODES = (VectorizeMode.VECTOR_ENTRY_POINT, VectorizeMode.NATIVE)
 
 
@@ -441,16 +442,16 @@ def _accepted(creator: Any) -> set[str] | None:
     return None if names is None else names | declared
 
 
-def _with_engine_options(batch: _Batch, engine: _Engine) -> _Batch:
-    """Move the options of an engine of single environments from `kwargs` to `vector_kwargs`.
+def _with_engine_options(batch: _Batch, engine: type[VectorEnv]) -> _Batch:
+    """Move the options of the engine of a Python class from `kwargs` to `vector_kwargs`.
 
-    `make_vec` takes them as keywords too, as it does for the compiled engine; an environment's own
-    argument of that name comes first. Unknown names raise `ArgumentTypeError` before anything runs.
+    `make_vec` takes them as keywords too; an environment's own argument of that name comes first.
+    Unknown names raise `ArgumentTypeError` before anything runs.
     """
-    options = (argument_names(engine) or {*batch.vector_kwargs}) - {"env_fns"}
-    make_arguments = {"max_episode_steps", "disable_env_checker", "render_mode"}
+    options = {*inspect.signature(engine).parameters}
+    options -= {"env_fns", "num_envs", "parameters", *_OF_MAKE}
     kwargs, accepted = dict(batch.kwargs), None
-    unexplained = kwargs.keys() - make_arguments or batch.vector_kwargs.keys() - options
+    unexplained = kwargs.keys() - _OF_MAKE or batch.vector_kwargs.keys() - options
     if unexplained and batch.spec.entry_point is not None:
         accepted = _accepted(load_creator(batch.spec, batch.spec.entry_point, Env))
     names = {"autoreset_mode"} if accepted is None else options - accepted
@@ -458,7 +459,7 @@ def _with_engine_options(batch: _Batch, engine: _Engine) -> _Batch:
     if duplicates := sorted(moved.keys() & batch.vector_kwargs.keys()):
         raise error.InvalidArgument(f"vector_kwargs: {duplicates} are also arguments of make_vec")
     owner, parameters = f"{batch.spec.id} with {engine.__name__}", accepted or ()
-    if accepted is not None and (unknown := kwargs.keys() - accepted - make_arguments):
+    if accepted is not None and (unknown := kwargs.keys() - accepted - _OF_MAKE):
         raise unexpected_arguments(owner, unknown, options, parameters)
     if unknown := batch.vector_kwargs.keys() - options:
         raise unexpected_arguments(f"vector_kwargs of {owner}", unknown, options, parameters)
@@ -484,6 +485,7 @@ def _make_compiled(batch: _Batch) -> tuple[VectorEnv, _Batch]:
     """
     from gymcore.jit.conversion import convert
     from gymcore.jit.env import is_compiled
+    from gymcore.native.vector_env import NativeVectorEnv
 
     spec = batch.spec
     if batch.wrappers or spec.additional_wrappers:
@@ -501,24 +503,12 @@ def _make_compiled(batch: _Batch) -> tuple[VectorEnv, _Batch]:
         raise error.ConversionError(f"expected a class as the entry point, got {creator!r}")
     if not is_compiled():
         raise error.ConversionError("Numba is missing, or GYMCORE_JIT=0 is set")
-    engines = {*_OF_MAKE, "render_mode", "autoreset_mode"}
-    accepted = _accepted(creator)
-    others = {
-        name: value
-        for name, value in batch.kwargs.items()
-        if name in engines or (accepted is not None and name not in accepted)
-    }
-    arguments = {name: value for name, value in batch.kwargs.items() if name not in others}
-    if duplicates := sorted(others.keys() & batch.vector_kwargs.keys()):
-        raise error.InvalidArgument(f"vector_kwargs: {duplicates} are also arguments of make_vec")
-    vector_class = convert(creator, **arguments).vector_class
-    others.pop("disable_env_checker", None)
-    env = _call(vector_class, spec, {"num_envs": batch.num_envs, **others, **batch.vector_kwargs})
-    for name in ("max_episode_steps", "render_mode"):
-        if name in others:
-            arguments[name] = others.pop(name)
-    options = {**batch.vector_kwargs, **others}
-    return env, batch._replace(kwargs=arguments, vector_kwargs=options)
+    batch = _with_engine_options(batch, NativeVectorEnv)
+    arguments = {name: value for name, value in batch.kwargs.items() if name not in _OF_MAKE}
+    options = {"num_envs": batch.num_envs, **batch.vector_kwargs}
+    for name in batch.kwargs.keys() & {"max_episode_steps", "render_mode"}:
+        options[name] = batch.kwargs[name]
+    return _call(convert(creator, **arguments).vector_class, spec, options), batch
 
 
 def _make_on_ray(batch: _Batch) -> VectorEnv:

@@ -122,19 +122,31 @@ def test_without_numba_python_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "problem"),
+    ("arguments", "problem", "message"),
     [
-        ({"wrappers": [gym.wrappers.RecordEpisodeStatistics]}, error.InvalidArgument),
-        ({"num_thraeds": 2}, error.ArgumentTypeError),
+        ({"wrappers": [gym.wrappers.RecordEpisodeStatistics]}, error.InvalidArgument, "wrappers"),
+        ({"num_thraeds": 2}, error.ArgumentTypeError, "did you mean num_threads"),
+        (
+            {"vector_kwargs": {"num_thraeds": 2}},
+            error.ArgumentTypeError,
+            "^vector_kwargs .*did you mean num_threads.* Arguments of the environment: length",
+        ),
         (
             {"vector_kwargs": {"autoreset_mode": "disabled"}, "autoreset_mode": "disabled"},
             error.InvalidArgument,
+            "autoreset_mode",
         ),
     ],
-    ids=["wrappers", "typo", "twice"],
+    ids=["wrappers", "typo", "typo_in_vector_kwargs", "twice"],
 )
-def test_wrong_arguments_raise(arguments: dict[str, Any], problem: type[Exception]) -> None:
-    with pytest.raises(problem):
+def test_wrong_arguments_raise_before_the_class_is_converted(
+    arguments: dict[str, Any],
+    problem: type[Exception],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(saved, "converted", None)
+    with pytest.raises(problem, match=message):
         gym.make_vec("Walk-v0", 2, "compiled", **arguments)
 
 

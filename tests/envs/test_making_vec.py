@@ -158,8 +158,8 @@ def test_async_gets_one_picklable_function_a_lane(monkeypatch: pytest.MonkeyPatc
     class AsyncVectorEnv(gymcore.vector.VectorEnv):  # type: ignore[misc]
         metadata = {"autoreset_mode": gymcore.vector.AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
-        def __init__(self, env_fns: Any, **kwargs: Any) -> None:
-            received.update(env_fns=env_fns, **kwargs)
+        def __init__(self, env_fns: Any, num_workers: int) -> None:
+            received.update(env_fns=env_fns, num_workers=num_workers)
             self.num_envs = len(env_fns)
 
     monkeypatch.setattr(gymcore.vector, "AsyncVectorEnv", AsyncVectorEnv, raising=False)
