@@ -61,7 +61,16 @@ GYMNASIUM = [
         "CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1")),
     *(Subject(f"gymnasium:{name}", "table") for name in (
         "FrozenLake-v1", "CliffWalking-v1", "Taxi-v4")),
-    Subject("gymnasium:Blackjack-v1", "cards"),
+    Subject(
+        "gymnasium.envs.toy_text.blackjack:BlackjackEnv",
+        "cards",
+        changes=(
+            *((f"self.{who} = draw_hand(self.np_random)",
+               f"self.{who} = draw_hand(self.np_random) + [0] * 20") for who in ("player", "dealer")),
+            *((f"self.{who}.append(", f"self.{who}[self.{who}.index(0)] = (")
+              for who in ("player", "dealer")),
+        ),
+    ),
 ]  # fmt: skip
 DOCUMENTATION = [Subject("documentation:Docking", "control")]
 PYPI = [
@@ -78,16 +87,46 @@ PYPI = [
         changes=(("np.random.randint(", "self.np_random.integers("),),
     ),
     Subject("kaist_or_gym.envs.windy_gridworld:WindyGridworld", "grid world"),
-    Subject("kraken_crossing.envs.kraken_crossing:KrakenCrossingEnv", "grid world"),
+    Subject(
+        "kraken_crossing.envs.kraken_crossing:KrakenCrossingEnv",
+        "grid world",
+        changes=(
+            ('            "heading_name": Action(self.heading).name,\n', ""),
+            ('            "event": self._last_event,\n', ""),
+        ),
+    ),
     Subject("kaist_or_gym.envs.pendulum:DiscretePendulumEnv", "control"),
     Subject("popgym.envs.position_only_cartpole:PositionOnlyCartPole", "control"),
     Subject("popgym.envs.noisy_position_only_pendulum:NoisyPositionOnlyPendulum", "control"),
     Subject("gym_lqr.envs.lqr:LQR", "control", lambda: {"env_id": "AC1"}),
     Subject("gym_sailing.envs.motorboat_env:MotorboatEnv", "control", changes=(OWN_DRAW,)),
-    Subject("gym_anytrading.envs.stocks_env:StocksEnv", "trading", _stocks),
+    Subject(
+        "gym_anytrading.envs.stocks_env:StocksEnv",
+        "trading",
+        _stocks,
+        changes=(("        self._update_history(info)\n", ""),),
+    ),
     Subject("stokasta.envs.dynamic_inventory:DynamicInventoryEnv", "inventory"),
-    Subject("or_gym_inventory.newsvendor:NewsvendorEnv", "inventory"),
-    Subject("or_gymnasium.envs.newsvendor:NewsvendorEnv", "inventory"),
+    Subject(
+        "or_gym_inventory.newsvendor:NewsvendorEnv",
+        "inventory",
+        changes=(
+            (
+                "self.max_inventory - current_pipeline_inventory)",
+                "float(self.max_inventory - current_pipeline_inventory))",
+            ),
+            ("min(inv_on_hand, demand)", "min(float(inv_on_hand), demand)"),
+            (
+                "- holding_cost - lost_sales_penalty",
+                "- float(holding_cost) - float(lost_sales_penalty)",
+            ),
+        ),
+    ),
+    Subject(
+        "or_gymnasium.envs.newsvendor:NewsvendorEnv",
+        "inventory",
+        changes=(("min(inv_on_hand, demand)", "min(float(inv_on_hand), demand)"),),
+    ),
     Subject("popgym.envs.multiarmed_bandit:MultiarmedBandit", "bandit"),
     Subject("popgym.envs.higher_lower:HigherLower", "cards"),
     Subject("popgym.envs.minesweeper:MineSweeper", "board game"),
@@ -122,12 +161,22 @@ def class_of(subject: Subject, folder: Path) -> tuple[type, dict[str, Any]]:
     else:
         module = importlib.import_module(module_name)
         if subject.changes:
-            source = Path(str(module.__file__)).read_text()
-            for old, new in subject.changes:
-                assert old in source, f"{subject.name}: {old!r} is not in its source any more"
-                source = source.replace(old, new)
-            module = _imported(source, f"{module_name}_changed", module.__package__ or "", folder)
+            module = _changed(subject, getattr(module, name), folder)
     return getattr(module, name), subject.arguments()
+
+
+def _changed(subject: Subject, cls: type, folder: Path) -> Any:
+    """Return the module of a class after changes to it and to the modules of its bases."""
+    names = [base.__module__ for base in reversed(cls.__mro__)]
+    for name in dict.fromkeys(
+        n for n in names if n.partition(".")[0] == names[-1].partition(".")[0]
+    ):
+        module = sys.modules[name]
+        source = Path(str(module.__file__)).read_text()
+        for old, new in subject.changes:
+            source = source.replace(old, new)
+        module = _imported(source, name, module.__package__ or "", folder)
+    return module
 
 
 def _imported(source: str, name: str, package: str, folder: Path) -> Any:

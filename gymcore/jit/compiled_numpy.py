@@ -502,3 +502,32 @@ def power(x, y):
 
 _powers = REPLACED[np.power]
 OPERATORS[ast.Pow] = power
+
+
+# --- indices of arrays ----------------------------------------------------------------------------
+
+
+@_replaces(np.ravel_multi_index)
+def _ravel_multi_index(multi_index, dims):
+    def ravel_multi_index(multi_index, dims):
+        index = 0
+        for k in range(len(dims)):
+            if not 0 <= multi_index[k] < dims[k]:
+                raise ValueError("np.ravel_multi_index: expected indices within the shape")
+            index = index * dims[k] + multi_index[k]
+        return index
+
+    return ravel_multi_index
+
+
+@_replaces(np.unravel_index)
+def _unravel_index(indices, shape):
+    if getattr(shape, "count", 0) != 2:
+        raise TypingError("np.unravel_index: expected a shape of two numbers")
+
+    def unravel_index(indices, shape):
+        if not 0 <= indices < shape[0] * shape[1]:
+            raise ValueError("np.unravel_index: expected an index within the shape")
+        return indices // shape[1], indices % shape[1]
+
+    return unravel_index

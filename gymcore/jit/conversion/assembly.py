@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from gymcore import spaces
-from gymcore.jit.conversion.expressions import Binding, Known
-from gymcore.jit.conversion.layouts import number_array
+from gymcore.jit.conversion.expressions import Binding, Known, word_in
+from gymcore.jit.conversion.layouts import items_of, number_array
 from gymcore.jit.conversion.source import function_of
 from gymcore.jit.conversion.statements import Statements
 from gymcore.jit.conversion.unit import Helper, Restart, Unit
@@ -24,6 +25,13 @@ from gymcore.jit.declarations import Field
 from gymcore.spaces.space import Space
 
 __all__ = ["converted_module", "formatted"]
+
+_LONG = 1000  # characters of a constant that is not formatted
+# What mypy cannot know about functions of a lane.
+_MYPY = (
+    "# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs\n"
+    '# mypy: disable-error-code="override, valid-type"\n'
+)
 
 
 def converted_module(unit: Unit, action_space: Space, kwargs: dict[str, object]) -> str | None:
@@ -37,7 +45,7 @@ def converted_module(unit: Unit, action_space: Space, kwargs: dict[str, object])
     while True:
         unit.begin()
         try:
-            functions = list(_functions(unit))
+            functions = _functions(unit)
             break
         except Restart:
             pass
@@ -49,11 +57,16 @@ def converted_module(unit: Unit, action_space: Space, kwargs: dict[str, object])
 # --- functions ------------------------------------------------------------------------------------
 
 
-def _functions(unit: Unit) -> Iterator[str]:
-    """Yield the definitions of `reset`, `step`, `observe` and `info`."""
+def _functions(unit: Unit) -> list[str]:
+    """Return the definitions of `reset`, `step`, `observe` and `info`."""
     reset = _root(unit, "reset", "reset")[1]
-    first = [f"    {line}" for line in _initial(unit)]
-    yield "\n".join(["def reset(state, parameters, rng):", *first, reset])
+    others = [*_other_functions(unit)]
+    code = unit.with_helpers("\n".join([reset, *others]))
+    first = [f"    {line}" for line in _initial(unit, code)]
+    return ["\n".join(["def reset(state, parameters, rng):", *first, reset]), *others]
+
+
+def _other_functions(unit: Unit) -> Iterator[str]:
     action, step = _root(unit, "step", "step")
     if unit.trace.has_variants and (other := _root(unit, "step", "first")[1]) != step:
         arguments = f"state, parameters, {action}, rng"
@@ -101,21 +114,29 @@ def _root(unit: Unit, name: str, root: str) -> tuple[str, str]:
     else:
         action = source.arguments[1]
         action = f"{action}_" if action in ("state", "parameters", "rng") else action
+        bindings = {name: Known(source.defaults.get(name)) for name in source.arguments[2:]}
     body = Statements(unit, source, (root,), bindings, role=name)
     return action, body.run()
 
 
-def _initial(unit: Unit) -> Iterator[str]:
-    """Yield the assignments of what `reset` does not assign, and `__init__` does."""
-    for name, layout in unit.layouts.items():
-        array = number_array(unit.trace.initial.get(name))
-        if name in unit.assigned_by_reset or array is None or not array.any():
+def _initial(unit: Unit, code: str) -> Iterator[str]:
+    """Yield the assignments of what `reset` does not assign, `__init__` does, and the code uses."""
+    waiting = [
+        (name, layout, unit.trace.initial.get(name))
+        for name, layout in unit.layouts.items()
+        if name not in unit.assigned_by_reset
+    ]
+    for name, layout, value in waiting:
+        parts, array = items_of(value) or {}, number_array(value)
+        items = (layout.items or {}).items()
+        waiting += [(f"{name}_{key}", item, parts.get(key)) for key, item in items]
+        if array is None or not array.any() or not word_in(f"state.{name}", code):
             continue
-        if name in unit.read and layout.optional:
+        if layout.optional:
             yield f"state.{layout.flag(name)} = True"
-        if name in unit.read and layout.shape:
+        if layout.shape:
             yield f"state.{name}[:] = {unit.constant(array, f'initial_{name}')}"
-        elif name in unit.read and layout.dtype is not None:
+        elif layout.dtype is not None:
             yield f"state.{name} = {array.item()!r}"
 
 
@@ -171,7 +192,7 @@ def _module_text(
     whole = "\n".join(
         [
             *(
-                f"{name} = {_constant_text(value)}"
+                _constant_lines(name, value)
                 for name, value in unit.constants.items()
                 if re.search(rf"\b{name}\b", code)
             ),
@@ -182,7 +203,9 @@ def _module_text(
     )
     imports = ["import math\n"] if re.search(r"(?<![\w.])math\.", whole) else []
     imports += ["import numpy as np\n"] if re.search(r"\bnp\.", whole) else []
-    head = f'"""{cls.__name__} of {cls.__module__}, converted by `gymcore.jit.convert`."""\n\n'
+    head = (
+        f'{_MYPY}"""{cls.__name__} of {cls.__module__}, converted by `gymcore.jit.convert`."""\n\n'
+    )
     return head + "\n".join(imports) + "\nfrom gymcore import jit, spaces\n\n" + whole + "\n"
 
 
@@ -224,6 +247,18 @@ def _field_text(field: Field) -> str:
     return f"jit.array({dtype}, {', '.join(map(str, field.shape))})" if field.shape else dtype
 
 
+def _constant_lines(name: str, value: object) -> str:
+    """Return the assignment of a constant; the lines of large arrays are filled."""
+    text = f"{name} = {_constant_text(value)}"
+    if not isinstance(value, np.ndarray) or len(text) < _LONG:
+        return text
+    numbers = _float_text(", ".join(map(repr, value.reshape(-1).tolist())))
+    lines = "".join(f"    {line}\n" for line in textwrap.wrap(numbers, 95))
+    dtype = "np.bool_" if value.dtype == np.bool_ else f"np.{value.dtype.name}"
+    head = f"# fmt: off\n{name} = np.array([\n{lines}], {dtype})"
+    return f"{head}.reshape({value.shape})\n# fmt: on"
+
+
 def _constant_text(value: object) -> str:
     if not isinstance(value, np.ndarray):
         return repr(value)
@@ -232,10 +267,6 @@ def _constant_text(value: object) -> str:
         return f"np.full({value.shape}, {_float_text(repr(value.flat[0].item()))}, {dtype})"
     items = _float_text(repr(value.tolist()))
     default = {"f": np.float64, "i": np.int64, "b": np.bool_}.get(value.dtype.kind)
-    if value.size > 200:
-        flat = _float_text(", ".join(map(repr, value.reshape(-1).tolist())))
-        lines = "\n".join(re.findall(r"\S.{1,90}(?:,|$)", flat))
-        return f"np.array(  # fmt: skip\n[{lines}], {dtype}).reshape({value.shape})"
     return f"np.array({items})" if value.dtype == default else f"np.array({items}, {dtype})"
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import hashlib
 import linecache
+import re
 import sys
+import threading
+import traceback
 from collections.abc import Callable
 from types import ModuleType
 
@@ -14,6 +18,7 @@ import numpy as np
 from gymcore import error
 from gymcore.core import Env as AnyEnv
 from gymcore.jit.conversion.assembly import converted_module, formatted
+from gymcore.jit.conversion.layouts import text_of
 from gymcore.jit.conversion.obstacles import Obstacle, error_of
 from gymcore.jit.conversion.proof import prove
 from gymcore.jit.conversion.source import changed_attributes, find_class, is_own, method_of, reached
@@ -25,6 +30,10 @@ from gymcore.spaces.conversion import convert_space
 from gymcore.specs.entry_points import load_env_creator
 
 __all__ = ["class_of_text", "converted", "converted_text", "rendered"]
+
+_loading = threading.Lock()
+_ANOTHER_WAY = "write it in another way"
+_LIKE = 0.5  # smallest likeness of a converted line and its original
 
 
 def converted(
@@ -42,27 +51,38 @@ def converted(
             raise error.InvalidArgument(f"{name}: expected {low} or more, got {value!r}")
     cls, arguments = find_class(env)
     arguments.update(kwargs)
-    text = converted_text(cls, **arguments)
+    text, doubts = _converted(cls, arguments)
     try:
         result = class_of_text(cls, text)
         env_of_result = result()
-    except (error.InvalidArgument, SyntaxError, NameError, TypeError) as problem:
-        raise error.ConversionError(f"{cls.__name__} cannot be converted: {problem}") from problem
-    prove(
-        cls(**arguments),
-        env_of_result,
-        seeds=range(seeds),
-        steps=steps,
-        policy=policy,
-        tolerance=tolerance,
-    )
+    except Exception as problem:
+        raise error_of(cls.__name__, [*doubts, _obstacle_of(problem, cls, text)]) from problem
+    try:
+        prove(
+            cls(**arguments),
+            env_of_result,
+            seeds=range(seeds),
+            steps=steps,
+            policy=policy,
+            tolerance=tolerance,
+        )
+    except error.ConversionError as problem:
+        if problem.__cause__ is not None:
+            doubts = [*doubts, _obstacle_of(problem.__cause__, cls, text)]
+        if doubts:
+            raise error_of(f"{problem}\n{cls.__name__}", doubts) from problem
+        raise
     return result, text
 
 
 def converted_text(env: object, **kwargs: object) -> str:
     """Return the text of a module with the converted class, without the proof; see `convert`."""
     cls, arguments = find_class(env)
-    arguments.update(kwargs)
+    return _converted(cls, {**arguments, **kwargs})[0]
+
+
+def _converted(cls: type, arguments: dict[str, object]) -> tuple[str, list[Obstacle]]:
+    """Return the text, and what may make its results differ."""
     for name in ("reset", "step"):
         if not is_own(method_of(cls, name)):
             advice = "has no source in Python", "write it in a file"
@@ -89,19 +109,44 @@ def converted_text(env: object, **kwargs: object) -> str:
     text = converted_module(unit, action, arguments)
     if text is None:
         raise error_of(cls.__name__, unit.obstacles)
-    return formatted(text)
+    return formatted(text), unit.doubts
+
+
+def _obstacle_of(problem: BaseException, cls: type, text: str) -> Obstacle:
+    """Return an exception as an obstacle, in the line of the original that is most like its own."""
+    message = re.search(r" converted from .*?>:(\d+): (.*)", str(problem))
+    frames = traceback.extract_tb(problem.__traceback__)
+    numbers = [frame.lineno or 0 for frame in frames if " converted from " in frame.filename]
+    number = int(message[1]) if message else numbers[-1] if numbers else 0
+    line = text.splitlines()[number - 1].strip() if number else ""
+    places = [
+        (difflib.SequenceMatcher(None, line, raw.decode().strip()).ratio(), source, k)
+        for source in reached(cls, "reset", "step")
+        for k, raw in enumerate(source.lines)
+    ]
+    reason = message[2].strip(": ") if message else f"raises {type(problem).__name__}: {problem}"
+    likeness, source, k = max(places, key=lambda place: place[0])
+    if not line or likeness < _LIKE:
+        return Obstacle("", 0, line or cls.__name__, reason, _ANOTHER_WAY)
+    original = source.lines[k].decode().strip()
+    return Obstacle(source.file, source.first_line + k, original, reason, _ANOTHER_WAY)
 
 
 def class_of_text(cls: type, text: str) -> type[Env]:
     """Return the class that a text defines, in a module of its own."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     name = f"gymcore_converted_{cls.__name__}_{digest}"
-    if name not in sys.modules:
-        module = ModuleType(name)
-        module.__file__ = filename = f"<{cls.__name__} converted from {cls.__module__}>"
-        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-        sys.modules[name] = module
-        exec(compile(text, filename, "exec"), module.__dict__)
+    with _loading:
+        if name not in sys.modules:
+            module = ModuleType(name)
+            module.__file__ = filename = f"<{cls.__name__} converted from {cls.__module__}>"
+            linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+            sys.modules[name] = module
+            try:
+                exec(compile(text, filename, "exec"), module.__dict__)
+            except BaseException:
+                del sys.modules[name]
+                raise
     result: type[Env] = getattr(sys.modules[name], cls.__name__)
     return result
 
@@ -133,7 +178,8 @@ def rendered(path: str, state: np.void, parameters: tuple[float, ...], **kwargs:
             kind = type(before) if isinstance(before, (list, tuple)) else None
             setattr(env, name, kind(value.tolist()) if kind else value.copy())
         elif values.get(f"has_{name.lstrip('_')}", True):
-            setattr(env, name, np.asarray(value).item())
+            number = np.asarray(value).item()
+            setattr(env, name, text_of(number) if isinstance(before, str) else number)
         else:
             setattr(env, name, None)
     names: tuple[str, ...] = getattr(parameters, "_fields", ())

@@ -8,15 +8,23 @@ import enum
 import inspect
 import math
 import re
-from collections.abc import Iterable, Mapping
-from types import MethodType
+from collections.abc import Iterable, Iterator, Mapping
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gymcore.jit.conversion.layouts import NUMBERS, Layout, code_of, number_array
 from gymcore.jit.conversion.obstacles import Obstacle, ObstacleFound
-from gymcore.jit.conversion.source import MUTATING, Source, function_of, is_own, method_of
+from gymcore.jit.conversion.source import (
+    MUTATING,
+    Source,
+    changed_by_methods,
+    function_of,
+    is_object_type,
+    is_own,
+    method_of,
+)
 from gymcore.jit.conversion.tables import Table
 from gymcore.jit.conversion.tracing import Chain, Kind
 from gymcore.jit.conversion.unit import RESERVED, Helper, Unit
@@ -96,7 +104,35 @@ class Rng:
     """A name for the random number generator."""
 
 
-Binding = Known | Rng | Table | list[str]
+class Record(NamedTuple):
+    """An object or a tuple in the state: name, layout, and the value that it had in a run."""
+
+    name: str
+    layout: Layout
+    value: object
+
+    def has_constant(self, name: str) -> bool:
+        """Return whether the object has an attribute that does not change."""
+        if name in vars(self.value):
+            is_stored = name in (self.layout.items or {})
+            return not is_stored and name not in changed_by_methods(self.layout.kind)
+        defined = method_of(self.layout.kind, name)
+        return not isinstance(defined, (property, FunctionType)) and defined is not None
+
+
+class Local(NamedTuple):
+    """A function that is defined in another one."""
+
+    source: Source
+
+
+class Alias(NamedTuple):
+    """The text that a name stands for."""
+
+    text: str
+
+
+Binding = Known | Rng | Table | Record | Local | Alias | list[str]
 """What a local name stands for, if it is not a variable; a list has the texts of its items."""
 
 
@@ -118,8 +154,9 @@ class Expressions:
         self.only_state = False
         outer = inspect.getclosurevars(source.function).nonlocals
         self._names: dict[str, object] = {**source.function.__globals__, **outer}
-        self._locals = source.locals | set(source.arguments)
-        self.self_name = source.self_name
+        self._locals = source.names | source.outer_names
+        is_env = source.self_name not in self.bindings
+        self.self_name = source.self_name if is_env else ""
 
     def obstacle(self, node: ast.AST, reason: str, change: str) -> ObstacleFound:
         """Return the exception for an expression."""
@@ -138,10 +175,11 @@ class Expressions:
         return self._evaluated(node) if is_known else None
 
     def _evaluated(self, node: ast.AST) -> Known | None:
-        env, owner = self.unit.trace.env, self.source.owner
+        owner, this = self.source.owner, self.bindings.get(self.source.self_name)
+        env = this.value if isinstance(this, (Known, Record)) else self.unit.trace.env
         used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         names = {name: self._names[name] for name in used & self._names.keys()}
-        names |= {n: b.value for n, b in self.bindings.items() if isinstance(b, Known)}
+        names |= {n: b.value for n, b in self.bindings.items() if isinstance(b, (Known, Record))}
         names |= {self.self_name: env, "super": lambda *_: super(owner, env)}
         try:
             assert isinstance(node, ast.expr)
@@ -152,11 +190,15 @@ class Expressions:
     def _is_known(self, node: ast.AST) -> bool:
         """Return whether a part of an expression does not make its value unknown."""
         if isinstance(node, ast.Name):
-            if isinstance(self.bindings.get(node.id), Known) or node.id == self.self_name:
+            if isinstance(self.bindings.get(node.id), (Known, Record)) or node.id == self.self_name:
                 return True
             is_global = node.id in self._names or hasattr(builtins, node.id)
             return is_global and node.id not in self._locals
+        if isinstance(node, ast.Attribute) and (owner := self.record(node.value)) is not None:
+            return self.record(node) is not None or owner.has_constant(node.attr)
         if isinstance(node, ast.Attribute) and self.is_self(node.value):
+            if self.record(node) is not None:
+                return True
             name = node.attr
             changes = name in self.unit.trace.names or "np_random" in name
             is_property = isinstance(method_of(self.unit.cls, name), property)
@@ -193,7 +235,7 @@ class Expressions:
             parts = [self.truth(value) for value in node.values]
             decisive = isinstance(node.op, ast.Or)
             return decisive if decisive in parts else None if None in parts else not decisive
-        known = self.known(node)
+        known = self.known(self._with_size(node))
         if known is not None:
             return None if isinstance(known.value, np.ndarray) else bool(known.value)
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
@@ -204,6 +246,19 @@ class Expressions:
             if types and wanted is not None:
                 return all(issubclass(kind, wanted.value) for kind in types)
         return None
+
+    def _with_size(self, node: ast.expr) -> ast.expr:
+        """Return a comparison of the size of an array that has one shape, with its value."""
+        left = node.left if isinstance(node, ast.Compare) else None
+        if not isinstance(left, ast.Attribute) or left.attr not in ("size", "ndim"):
+            return node
+        kinds = self.kinds(left.value)
+        shape = kinds.pop().shape if len(kinds) == 1 else None
+        if shape is None or not isinstance(node, ast.Compare):
+            return node
+        number = math.prod(shape) if left.attr == "size" else len(shape)
+        result = ast.Compare(ast.Constant(number), node.ops, node.comparators)
+        return ast.fix_missing_locations(ast.copy_location(result, node))
 
     def _is_none(self, node: ast.expr) -> bool | None:
         path = self.path(node)
@@ -220,12 +275,17 @@ class Expressions:
                 raise self.obstacle(node, *self.unit.bad[node.attr])
             layout = self.unit.layouts.get(node.attr)
             return None if layout is None else (node.attr, layout)
+        binding = self.bindings.get(node.id) if isinstance(node, ast.Name) else None
+        if isinstance(binding, Record):
+            return binding.name, binding.layout
         if not isinstance(node, (ast.Attribute, ast.Subscript)):
             return None
         owner = self.path(node.value)
         if owner is None or owner[1].items is None:
             return None
         keys = list(owner[1].items)
+        if isinstance(node, ast.Attribute) and node.attr not in keys:
+            return None
         index = Known(node.attr) if isinstance(node, ast.Attribute) else self.known(node.slice)
         key = index.value if index is not None else None
         if isinstance(key, int) and -len(keys) <= key < len(keys):
@@ -233,6 +293,19 @@ class Expressions:
         if key not in keys:
             raise self.obstacle(node, "selects an item by an index that varies", "use an array")
         return f"{owner[0]}_{key}", owner[1].items[str(key)]
+
+    def record(self, node: ast.AST) -> Record | None:
+        """Return the object in the state that an expression is, or None."""
+        binding = self.bindings.get(node.id) if isinstance(node, ast.Name) else None
+        if isinstance(binding, Record):
+            return binding
+        path = self.path(node)
+        if path is None or path[1].optional or not is_object_type(path[1].kind):
+            return None
+        text = ast.unparse(node)
+        this = self.bindings.get(self.source.self_name)
+        env = this.value if isinstance(this, Record) else self.unit.trace.env
+        return Record(*path, eval(text, {self.source.self_name: env}))
 
     def table(self, node: ast.AST) -> Table | None:
         """Return the part of a constant that an expression selects, or None."""
@@ -298,6 +371,15 @@ class Expressions:
         result = handler(node) if handler else None
         return self.replaced(node) if result is None else str(result)
 
+    def as_value(self, node: ast.expr) -> str:
+        """Return the text of an expression that a name will stand for; tuples stay tuples."""
+        path = self.path(node)
+        is_tuple = path is not None and path[1].kind is tuple and len(path[1].shape) == 1
+        texts = self.elements(node) if is_tuple else None
+        if texts and len(texts) <= 8:
+            return tuple_of(texts)
+        return self.text(node) if isinstance(node, ast.List) else self.argument(node)
+
     def enclosed(self, node: ast.AST) -> str:
         """Return the text of an expression in parentheses, unless it is simple."""
         text = self.text(node)
@@ -342,6 +424,8 @@ class Expressions:
 
     def table_text(self, table: Table, node: ast.AST) -> str:
         """Return the text of a part of a constant."""
+        if not table.indices and isinstance(table.first, NUMBERS):
+            return self.value_text(table.first, node)
         text = table.text(self.unit.constant)
         if text is None and (items := table.items()) is not None:
             return tuple_of([self.table_text(item, node) for item in items.values()])
@@ -359,6 +443,8 @@ class Expressions:
             self.bindings.pop(node.id, None)
         elif isinstance(binding, list):
             return tuple_of(binding)
+        elif isinstance(binding, Alias):
+            return binding.text
         elif isinstance(binding, Table):
             return self.table_text(binding, node)
         elif isinstance(binding, Rng):
@@ -384,14 +470,17 @@ class Expressions:
             return tuple_of(self.elements(node) or []) if is_record else f"state.{name}"
         if self.is_self(node.value):
             if node.attr in ("np_random", "_np_random"):
-                return "rng"
+                return self._rng(node)
             defined = method_of(self.unit.cls, node.attr)
             getter = function_of(defined)
             if isinstance(defined, property) and getter is not None and is_own(getter):
-                return self.own_call(node, MethodType(getter, self), [], {})
+                return self.own_call(node, MethodType(getter, self.unit.trace.env), [], {})
             text = self.unit.parameter(node.attr)
             if text is not None:
                 return text
+        record = self.record(node.value)
+        if record is not None:
+            return self._attribute_of_class(node, record)
         known = self.known(node)
         if known is not None:
             text = ast.unparse(node)
@@ -405,6 +494,26 @@ class Expressions:
             raise self.obstacle(node, reason, "assign it in `reset`")
         is_enum = any(issubclass(kind, enum.Enum) for kind in self.types(node.value))
         return self.text(node.value) if is_enum and node.attr == "value" else None
+
+    def _rng(self, node: ast.AST) -> str:
+        if not self.unit.seeded:
+            change = "call `super().reset(seed=seed)` first"
+            raise self.obstacle(node, "draws before `reset` has seeded the generator", change)
+        return "rng"
+
+    def _attribute_of_class(self, node: ast.Attribute, record: Record) -> str:
+        """Return the text of a property, or of an attribute of the class, of an object."""
+        if node.attr in ("np_random", "_np_random"):
+            return self._rng(node)
+        defined = method_of(record.layout.kind, node.attr)
+        getter = function_of(defined)
+        if isinstance(defined, property) and getter is not None and is_own(getter):
+            return self.own_call(node, MethodType(getter, record), [], {})
+        if not record.has_constant(node.attr):
+            value = vars(record.value).get(node.attr)
+            reason = f"is of type {type(value).__name__}, which a lane cannot have"
+            raise self.obstacle(node, reason, "use numbers and arrays")
+        return self.value_text(getattr(record.value, node.attr), node, node.attr)
 
     def _subscript(self, node: ast.Subscript) -> str | None:
         path = self.path(node)
@@ -426,6 +535,8 @@ class Expressions:
         known = self.known(node)
         if known is not None:
             return self.value_text(known.value, node)
+        if any(tuple in self.types(item) for item in node.elts):
+            return tuple_of([*map(self.flat, node.elts)])
         return f"np.array({self.argument(node)})"
 
     def argument(self, node: ast.expr) -> str:
@@ -441,6 +552,8 @@ class Expressions:
 
     def narrow_operand(self, node: ast.expr) -> str:
         """Return an operand of float32, to which NumPy converts numbers of Python."""
+        if np.ndarray in self.types(node):
+            return self.enclosed(node)
         number = node.value if isinstance(node, ast.Constant) else None
         is_exact = isinstance(number, (int, float)) and float(np.float32(number)) == number
         if is_exact or self.types(node) <= {np.float32} or self.types(node) <= {int, bool}:
@@ -450,16 +563,23 @@ class Expressions:
     def _binop(self, node: ast.BinOp) -> str | None:
         if self.types(node) & {list, str}:
             known = self.known(node)
-            if known is None:
-                raise self.obstacle(node, "joins or repeats a list", "use an array")
-            return self.value_text(known.value, node)
+            if known is not None:
+                return self.value_text(known.value, node)
+            if not isinstance(node.op, ast.Add) or str in self.types(node):
+                raise self.obstacle(node, "repeats a list", "use an array")
+            return f"np.concatenate(({self.flat(node.left)}, {self.flat(node.right)}))"
         parts = node.left, node.right
+        if self.types(node) >= {np.float32, np.float64}:
+            self._doubt_types(node, [*parts])
         if self.is_narrow(node):
             left, right = map(self.narrow_operand, parts)
             if isinstance(node.op, ast.Pow):
                 return f"jit.math.powf({left}, {right})"
             operator = self.source.segment(_place(node.left)[1], _place(node.right)[0]).strip(" ()")
             return f"np.float32({left} {operator} {right})"
+        for part, other in (parts, parts[::-1]):
+            if self.types(part) == {tuple} and self.types(other) == {np.ndarray}:
+                return self.replaced(node, {part: f"np.array({self.flat(part)})"})
         # A scalar of float64 makes NumPy compute in that type, but functions have only numbers.
         if any(kind.dtype == np.float64 for kind in self.kinds(node)):
             for part, other in (parts, parts[::-1]):
@@ -485,7 +605,20 @@ class Expressions:
 
     def _ifexp(self, node: ast.IfExp) -> str | None:
         truth = self.truth(node.test)
-        return None if truth is None else self.enclosed(node.body if truth else node.orelse)
+        if truth is None:
+            parts = node.body, node.orelse
+            self._doubt_types(node, [*parts])
+            return self.replaced(node, {part: self.as_value(part) for part in parts})
+        return self.enclosed(node.body if truth else node.orelse)
+
+    def _doubt_types(self, node: ast.expr, parts: list[ast.expr]) -> None:
+        """Note an expression whose type depends on values, as the type of its results then does."""
+        narrow = [part for part in parts if np.float32 in self.types(part) <= {np.float32, float}]
+        others = [p for p in parts if self.known(p) is None and self.types(p) - {np.float32}]
+        if narrow and others:
+            reason = "is of type float32 or another type, depending on the values"
+            problem = self.obstacle(node, reason, f"write `float({ast.unparse(narrow[0])})`")
+            self.unit.doubts.append(problem.obstacle)
 
     def _compare(self, node: ast.Compare) -> str | None:
         truth = self.truth(node)
@@ -501,6 +634,9 @@ class Expressions:
             if items[0] and items[1] and len(items[0]) == len(items[1]):
                 equal = _all_equal(items[0], items[1])
                 return equal if isinstance(operation, ast.Eq) else f"(not {equal})"
+            if self.types(node.left) | self.types(right) == {list}:
+                negation = "not " if isinstance(operation, ast.NotEq) else ""
+                return f"({negation}np.array_equal({self.joined([node.left, right])}))"
         if isinstance(operation, (ast.In, ast.NotIn)):
             return self._membership(node, right)
         operands = [node.left, *node.comparators]
@@ -537,12 +673,9 @@ class Expressions:
     # --- calls -----------------------------------------------------------------------------------
 
     def _call(self, node: ast.Call) -> str | None:
-        known = self.known(node.func)
+        known = self.called(node)
         called = known.value if known is not None else None
-        if is_own(called):
-            if getattr(called, "__self__", self.unit.trace.env) is not self.unit.trace.env:
-                reason = "calls a method of another object"
-                raise self.obstacle(node, reason, "make it a function of the module")
+        if is_own(called) or isinstance(called, Local):
             return self.own_call(node, called, node.args, _keywords(node))
         value = self.known(node) if called is not isinstance else self.truth(node)
         if value is not None and isinstance(number := getattr(value, "value", value), NUMBERS):
@@ -555,6 +688,12 @@ class Expressions:
             return self.text(node.args[0])
         elif known is not None and name_of(called) is None and not _is_array_method(called):
             return self._foreign(node, called)
+        if called is float and node.args and self.types(node.args[0]) <= {bool, np.bool_}:
+            return f"(1.0 if {self.flat(node.args[0])} else 0.0)"
+        if called is str and all(
+            issubclass(t, (int, np.integer)) for t in self.types(node.args[0])
+        ):
+            return self._generic("text_of", _TEXT_OF, ("number",), node.args)
         if len(node.args) == 1 and _is_builtin(called):
             text = self._over_items(node.args[0], str(getattr(called, "__name__", "")))
             if text is not None:
@@ -570,7 +709,7 @@ class Expressions:
             reason = "draws from the generator of a space"
             raise self.obstacle(node, reason, "draw from `self.np_random`")
         module = str(getattr(called, "__module__", None) or type(called).__name__)
-        if "random" in f"{module} {type(owner)}":
+        if re.search(r"\brandom\b", f"{module} {type(owner)}"):
             reason = "draws from another generator"
             raise self.obstacle(node, reason, "draw from `self.np_random`")
         change = "keep it out of `reset` and `step`"
@@ -594,6 +733,8 @@ class Expressions:
             self.is_narrow(node) and name in _FLOAT32_LOOPS
         ):
             return f"{text[:-1]}, dtype=np.float32)"
+        if called in (min, max) and self.is_narrow(node):
+            self._doubt_types(node, node.args)
         is_rounded = self.is_narrow(node) and isinstance(called, (np.ufunc, type(np.clip)))
         return f"np.float32({text})" if is_rounded and name != "float32" else text
 
@@ -607,6 +748,8 @@ class Expressions:
             if is_array and name == "item":
                 return None
             return f"{self.enclosed(owner)}{'.copy()' * is_array}"
+        if name == "index" and len(node.args) == 1 and self.types(owner) == {list}:
+            return self._generic("index_of", _INDEX_OF, ("items", "value"), [owner, *node.args])
         if name in MUTATING - {"fill", "sort"}:
             self.text(owner)
             change = "use an array of fixed length and a count"
@@ -615,6 +758,9 @@ class Expressions:
             change = "define it in the class"
             raise self.obstacle(node, "calls a method that has no source in Python", change)
         return None
+
+    def _generic(self, name: str, body: str, names: tuple[str, ...], args: list[ast.expr]) -> str:
+        return f"{self.unit.helper(name, body, names).name}({self.joined(args)})"
 
     def _over_items(self, items: ast.expr, name: str) -> str | None:
         """Return the text of a function over the items of an argument, if it is not to stay."""
@@ -625,8 +771,13 @@ class Expressions:
         if isinstance(items, ast.Call) and ast.unparse(items.func) == "reversed":
             texts = self.elements(items.args[0])
             return None if texts is None else tuple_of(texts[::-1])
+        if name == "sorted":
+            return f"np.sort({self.flat(items)})"
         if name in ("list", "tuple"):
             texts = self._items_of(items) if name == "tuple" else self.elements(items)
+            if texts and isinstance(items, ast.Call):
+                body = f"    return {tuple_of([f'items[{k}]' for k in range(len(texts))])}"
+                return self._generic("tuple_of", body, ("items",), [items])
             return tuple_of(texts) if texts else f"{self.enclosed(items)}.copy()"
         is_array = np.ndarray in self.types(items) or self.path(items) is not None
         return f"np.{name}({self.text(items)})" if name in _OVER_ARRAYS and is_array else None
@@ -640,6 +791,18 @@ class Expressions:
         return texts
 
     def _listcomp(self, node: ast.ListComp) -> str:
+        part = node.generators[0]
+        items = self.elements(part.iter) if isinstance(part.iter, ast.Name) else None
+        loads = (n for n in ast.walk(node.elt) if isinstance(n, ast.Name))
+        has_tuples = any(tuple in self.types(n) for n in loads if n.id == ast.unparse(part.target))
+        if items and isinstance(part.target, ast.Name) and has_tuples:
+            before = dict(self.bindings)
+            texts = []
+            for item in items:
+                self.bindings[part.target.id] = Alias(item)
+                texts.append(self.flat(node.elt))
+            self.bindings = before
+            return f"np.array([{', '.join(texts)}])"
         return self.comprehension(node, "list")
 
     def _starred(self, node: ast.Starred) -> str:
@@ -657,35 +820,87 @@ class Expressions:
         role: str = "",
     ) -> str:
         """Return the call of the helper for a function of the class or its modules."""
-        function = function_of(called)
-        assert function is not None
-        source = self.unit.source_of(function)
+        source = called.source if isinstance(called, Local) else self._source_of(called)
         names = source.arguments[isinstance(called, MethodType) :]
-        if any(isinstance(part, ast.Starred) for part in args) or "" in keywords:
+        given = {**dict(zip(names, self._unpacked(args), strict=False)), **keywords}
+        if "" in keywords:
             raise self.obstacle(node, "unpacks arguments", "write each argument")
-        given = {**dict(zip(names, args, strict=False)), **keywords}
         bindings: dict[str, Binding] = {}
         texts: dict[str, str] = {}
+        if source.tree.args.kwarg and keywords.keys() <= set(names):
+            bindings[source.tree.args.kwarg.arg] = Known({})
+        if isinstance(called, Local):
+            bindings |= {n: b for n, b in self.bindings.items() if n not in source.names}
+            outer = source.outer_names - source.names - self.bindings.keys() - {self.self_name}
+            texts = {f"{n}_" if n in RESERVED else n: self.text(_name(n, node)) for n in outer}
+        elif isinstance(this := getattr(called, "__self__", None), Record):
+            bindings[source.self_name] = this
+        elif isinstance(this, Alias):  # a member of an enumeration
+            bindings[source.self_name], texts["this"] = Alias("this"), this.text
+        elif this is not None and this is not self.unit.trace.env:
+            bindings[source.self_name] = Known(this)
         for name in names:
             part = given.get(name)
-            default = inspect.signature(function).parameters[name].default
-            known = Known(default) if part is None else self.known(part)
-            table = self.table(part) if part is not None and known is None else None
+            default = source.defaults.get(name)
+            record = self.record(part) if part is not None else None
+            known = Known(default) if part is None else None if record else self.known(part)
+            table = self.table(part) if part is not None and not (known or record) else None
             is_number = known is not None and isinstance(known.value, NUMBERS)
             if known is not None and name not in source.locals and not (part and is_number):
                 bindings[name] = known
+            elif record is not None and name not in source.locals:
+                bindings[name] = record
             elif table is not None and table.text(self.unit.constant) is None:
                 indices = {f"{name}_{k}": index for k, index in enumerate(table.indices)}
                 bindings[name] = table._replace(indices=tuple(indices))
                 texts |= indices
             else:
-                text = self.value_text(default, node) if part is None else self.argument(part)
+                text = self.value_text(default, node) if part is None else self.as_value(part)
                 if text == "rng":
                     bindings[name] = Rng()
                 else:
                     texts[f"{name}_" if name in RESERVED else name] = text
         helper = self.helper(source, node, bindings, list(texts), role)
         return f"{helper.name}({', '.join([*helper.first, *(texts[n] for n in helper.arguments)])})"
+
+    def called(self, node: ast.Call) -> Known | None:
+        """Return the function that a call calls; a method is bound to the `Record` of an object."""
+        local = self.bindings.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if isinstance(local, Local):
+            return Known(local)
+        if isinstance(node.func, ast.Attribute):
+            record = self.record(node.func.value)
+            defined = method_of(record.layout.kind, node.func.attr) if record is not None else None
+            if isinstance(defined, FunctionType):
+                return Known(MethodType(defined, record))
+            kinds = self.types(node.func.value) if record is None else set()
+            kind = kinds.pop() if len(kinds) == 1 else object
+            defined = method_of(kind, node.func.attr) if issubclass(kind, enum.Enum) else None
+            if isinstance(defined, FunctionType) and is_own(defined):
+                return Known(MethodType(defined, Alias(self.text(node.func.value))))
+        known = self.known(node.func)
+        this = self.bindings.get(self.source.self_name)
+        if known and isinstance(this, Record) and ast.unparse(node.func).startswith("super("):
+            return Known(MethodType(known.value.__func__, this))
+        return known
+
+    def _source_of(self, called: object) -> Source:
+        function = function_of(called)
+        assert function is not None
+        return self.unit.source_of(function)
+
+    def _unpacked(self, args: list[ast.expr]) -> Iterator[ast.expr]:
+        """Yield arguments, and the items of those that are unpacked."""
+        for part in args:
+            if not isinstance(part, ast.Starred):
+                yield part
+                continue
+            items = self._items_of(part.value)
+            if items is None:
+                raise self.obstacle(part, "unpacks a value of unknown length", "write each item")
+            for item in items:
+                self.bindings[item] = Alias(item)
+                yield _name(item, part)
 
     def helper(
         self,
@@ -703,6 +918,18 @@ class Expressions:
         raise NotImplementedError
 
 
+_INDEX_OF = """\
+    for index in range(len(items)):
+        if items[index] == value:
+            return index
+    raise ValueError("the value is not in the list")"""
+_TEXT_OF = """\
+    code, place, rest = 48 + number % 10, 256, number // 10
+    if not 0 <= number < 10**7:
+        raise ValueError("only texts of up to seven digits have a number")
+    while rest:
+        code, place, rest = code + place * (48 + rest % 10), place * 256, rest // 10
+    return code"""
 _OVER_ARRAYS = ("any", "all", "min", "max")
 
 
@@ -714,6 +941,11 @@ def tuple_of(texts: list[str]) -> str:
 def word_in(word: str, text: str) -> bool:
     """Return whether a text has a name."""
     return re.search(rf"(?<![\w.]){word}\b", text) is not None
+
+
+def _name(name: str, node: ast.AST) -> ast.Name:
+    """Return a name that stands in the place of an expression."""
+    return ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
 def _keywords(call: ast.Call) -> dict[str, ast.expr]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import enum
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gymcore.jit.conversion.source import changed_by_methods, is_object
 from gymcore.jit.declarations import Field
 
-__all__ = ["NUMBERS", "Layout", "code_of", "items_of", "layout_of", "number_array"]
+__all__ = ["NUMBERS", "Layout", "code_of", "items_of", "layout_of", "number_array", "text_of"]
 
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
@@ -54,10 +55,10 @@ class Layout(NamedTuple):
 
 
 def items_of(value: object) -> dict[str, object] | None:
-    """Return the items of a named tuple, a data class, a dict with texts as keys, or a sequence."""
+    """Return the items of a named tuple, an object, a dict with texts as keys, or a sequence."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return dict(zip(value._fields, value, strict=True))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if is_object(value):
         return dict(vars(value))
     if isinstance(value, dict) and all(
         isinstance(key, str) and key.isidentifier() for key in value
@@ -88,8 +89,13 @@ def number_array(value: object) -> np.ndarray | None:
     return np.array(rows) if len(rows) == len(value) and len(shapes) == 1 else None
 
 
-def layout_of(samples: Sequence[object]) -> Layout:
+def layout_of(samples: Sequence[object], is_assigned: bool = True) -> Layout:
     """Return the layout for some values.
+
+    Args:
+        samples: The values.
+        is_assigned: Whether objects are replaced. Otherwise, only the attributes that their
+            methods change are stored.
 
     Raises:
         ValueError: If there is none, with the reason and a change.
@@ -97,11 +103,11 @@ def layout_of(samples: Sequence[object]) -> Layout:
     values = [value for value in samples if value is not None]
     if not values:
         return Layout(type(None), np.dtype(bool))
-    layout = _layout_of_values(values)
+    layout = _layout_of_values(values, is_assigned)
     return layout._replace(optional=len(values) < len(samples))
 
 
-def _layout_of_values(values: list[object]) -> Layout:
+def _layout_of_values(values: list[object], is_assigned: bool) -> Layout:
     kind = type(values[0])
     if all(isinstance(value, (*NUMBERS, enum.Enum)) for value in values):
         return Layout(kind, _number_dtype(values))
@@ -120,6 +126,8 @@ def _layout_of_values(values: list[object]) -> Layout:
         dtype = np.result_type(*valid)
         if valid[0].size and dtype != np.float16:
             return Layout(kind, np.dtype(np.int64) if dtype == "u8" else dtype, valid[0].shape)
+    if len({type(value) for value in values}) == 1 and is_object(values[0]):
+        return Layout(kind, None, items=dict(_attribute_layouts(kind, values, is_assigned)))
     items = [items_of(value) for value in values]
     first = items[0]
     if first and all(item is not None and item.keys() == first.keys() for item in items):
@@ -134,6 +142,19 @@ def _layout_of_values(values: list[object]) -> Layout:
         f"is {' or '.join(types)}, which a lane cannot have",
         changes.get(types[0], "make it a number or an array"),
     )
+
+
+def _attribute_layouts(
+    kind: type, objects: list[object], is_assigned: bool
+) -> Iterator[tuple[str, Layout]]:
+    """Yield the layouts of the attributes of objects, except those that a lane cannot have."""
+    changed = changed_by_methods(kind)
+    for name in dict.fromkeys(name for value in objects for name in vars(value)):
+        values = [vars(value)[name] for value in objects if name in vars(value)]
+        with contextlib.suppress(ValueError):
+            layout = layout_of(values, is_assigned or changed.get(name, False))
+            if is_assigned or name in changed or (layout.items and is_object(values[0])):
+                yield name, layout
 
 
 def _number_dtype(values: list[object]) -> np.dtype:
@@ -151,3 +172,8 @@ def code_of(value: object) -> int | None:
         text = value.encode() if isinstance(value, str) else value
         return int.from_bytes(text if len(text) <= 7 else sha256(text).digest()[:7], "big")
     return None
+
+
+def text_of(code: int) -> str:
+    """Return the text of up to seven bytes that a number stands for."""
+    return code.to_bytes(7, "big").lstrip(b"\0").decode(errors="replace")

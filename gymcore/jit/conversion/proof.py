@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -45,13 +46,13 @@ def prove(
             place = f"{title} differs from the original: seed {seed}, step {step}"
             if ended:
                 given = next_seed.pop() if next_seed else None
-                wanted: Result = original.reset(seed=given)
-                got = _result(place, converted.reset, seed=given)
+                wanted = _result(f"{place}: the original", original.reset, seed=given)
+                got = _result(f"{place}: it", converted.reset, seed=given)
                 ended = False
             else:
                 action = action_space.sample() if policy is None else policy(wanted[0])
-                wanted = original.step(action)
-                got = _result(place, converted.step, action)
+                wanted = _result(f"{place}: the original", original.step, action)
+                got = _result(f"{place}: it", converted.step, action)
                 ended = bool(wanted[2] or wanted[3])
             leaves = dict(_leaves(converted.observation_space, got))
             for field, expected in _leaves(converted.observation_space, wanted):
@@ -60,16 +61,22 @@ def prove(
                     raise ConversionError(
                         f"{place}, {field}: expected {expected!r}, got {actual!r}"
                     )
-        states = [env.np_random.bit_generator.state for env in (original, converted)]
-        if states[0] != states[1]:
+        # An environment in an attribute may have the generator that is drawn from.
+        if all(_stream(env) != _stream(converted) for env in (original, *vars(original).values())):
             raise ConversionError(f"{place}: the number of random draws")
+
+
+def _stream(env: object) -> object:
+    """Return the state of the generator of an environment; None if it has none."""
+    rng = getattr(env, "np_random", None)
+    return rng.bit_generator.state if isinstance(rng, np.random.Generator) else None
 
 
 def _result(place: str, call: Callable[..., Result], *args: object, **kwargs: object) -> Result:
     try:
         return call(*args, **kwargs)
     except Exception as problem:
-        raise ConversionError(f"{place}: it raises {problem!r}") from problem
+        raise ConversionError(f"{place} raises {problem!r}") from problem
 
 
 def _leaves(space: Space, result: Result) -> Iterator[tuple[str, object]]:
@@ -79,7 +86,7 @@ def _leaves(space: Space, result: Result) -> Iterator[tuple[str, object]]:
     yield from zip(("reward", "terminated", "truncated"), numbers, strict=False)
     for key, value in info.items():
         if value is not None:
-            yield f"info[{key!r}]", value
+            yield f"info[{key!r}]", value.value if isinstance(value, enum.Enum) else value
 
 
 def _parts(space: Space, value: object, name: str) -> Iterator[tuple[str, object]]:

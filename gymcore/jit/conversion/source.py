@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import copy
+import dataclasses
 import functools
 import importlib
 import inspect
@@ -14,6 +16,7 @@ from collections.abc import Iterator
 from types import FunctionType, MethodType
 
 from gymcore import error
+from gymcore.core import Env
 from gymcore.specs.entry_points import load_env_creator
 from gymcore.specs.lookup import spec as spec_of
 
@@ -22,12 +25,16 @@ __all__ = [
     "Source",
     "attributes_in",
     "changed_attributes",
+    "changed_by_methods",
     "find_class",
     "function_of",
+    "is_object",
+    "is_object_type",
     "is_own",
     "method_of",
     "owner_of",
     "reached",
+    "read_attributes",
     "source_of",
 ]
 
@@ -51,11 +58,14 @@ class Source:
         tree: Its syntax tree; line 1 is the first line of `lines`.
         lines: Its text without the common indent, as bytes, because columns count bytes.
         file, first_line: Where it stands.
+        defaults: The default of each argument.
         owner: The class that defines it, or None.
     """
 
     def __init__(self, function: FunctionType, owner: type | None) -> None:
         """Read the source; raise `OSError` if there is none."""
+        parameters = inspect.signature(function).parameters.values()
+        self.defaults: dict[str, object] = {p.name: p.default for p in parameters}
         lines, self.first_line = inspect.getsourcelines(function)
         text = textwrap.dedent("".join(lines))
         try:
@@ -71,11 +81,23 @@ class Source:
             if isinstance(node, ast.Attribute) and re.match(r"__\w*[^_]_?$", node.attr) and owner:
                 node.attr = f"_{owner.__name__.lstrip('_')}{node.attr}"
 
+    outer_self = ""  # what a function that is defined in another one sees of that
+    outer_names: frozenset[str] | set[str] = frozenset()
+
     @property
     def arguments(self) -> list[str]:
         """The names of the arguments."""
         arguments = self.tree.args
         return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+    def local(self, tree: ast.FunctionDef, defaults: dict[str, object]) -> Source:
+        """Return the source of a function that is defined in this one."""
+        result = copy.copy(self)
+        for name in ("stores", "loads", "changed_items"):
+            vars(result).pop(name, None)
+        result.tree, result.owner, result.defaults = tree, None, defaults
+        result.outer_self, result.outer_names = self.self_name, self.names | self.outer_names
+        return result
 
     def segment(self, start: tuple[int, int], end: tuple[int, int]) -> str:
         """Return the text between two positions (line, column)."""
@@ -89,7 +111,7 @@ class Source:
         """The name of the argument `self`; empty for functions and static methods."""
         defined = vars(self.owner).get(self.tree.name) if self.owner else None
         is_method = self.owner is not None and not isinstance(defined, staticmethod)
-        return self.arguments[0] if is_method and self.arguments else ""
+        return self.arguments[0] if is_method and self.arguments else self.outer_self
 
     @functools.cached_property
     def stores(self) -> Counter[str]:
@@ -123,6 +145,15 @@ class Source:
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 names |= {ast.unparse(node.func.value)} if node.func.attr == "update" else set()
         return names
+
+    def is_flat_list(self, name: str) -> bool:
+        """Return whether items are appended to a list only beside the statement that makes it."""
+        appends = f"{name}.append("
+        blocks = [getattr(node, "body", None) for node in ast.walk(self.tree)]
+        texts = [[ast.unparse(s) for s in block] for block in blocks if isinstance(block, list)]
+        beside = [block for block in texts if any(re.match(rf"{name}\b.*= \[\]", t) for t in block)]
+        count = sum(text.startswith(appends) for block in beside for text in block)
+        return len(beside) == 1 and count == ast.unparse(self.tree).count(appends)
 
     def output_role(self, name: str) -> str:
         """Return "observation" or "info" if a name is only used as such a result."""
@@ -195,6 +226,18 @@ def is_own(value: object) -> bool:
     return module.partition(".")[0] not in sys.stdlib_module_names and not _NOT_OWN.match(module)
 
 
+def is_object_type(kind: type) -> bool:
+    """Return whether the constructor of a class is a Python function that is converted."""
+    is_plain = method_of(kind, "__new__") is object.__new__ or issubclass(kind, Env)
+    return is_plain and is_own(method_of(kind, "__init__"))
+
+
+def is_object(value: object) -> bool:
+    """Return whether the attributes of a value can be stored in lanes, as those of a record."""
+    is_data = dataclasses.is_dataclass(value) and not isinstance(value, type)
+    return is_data or is_object_type(type(value))
+
+
 def method_of(cls: type, name: str) -> object:
     """Return a method, property or attribute of a class as it is defined, or None."""
     return next((vars(owner)[name] for owner in cls.__mro__ if name in vars(owner)), None)
@@ -228,7 +271,7 @@ def reached(cls: type, *names: str) -> list[Source]:
                     waiting += (vars(base)[node.attr] for base in bases if node.attr in vars(base))
                 names_used = inspect.getclosurevars(function)
                 module = {**names_used.globals, **names_used.nonlocals}.get(ast.unparse(node.value))
-                waiting.append(getattr(module, node.attr, None) if module is not None else None)
+                waiting.append(inspect.getattr_static(module, node.attr, None))
             elif isinstance(node, ast.Name):
                 waiting.append(function.__globals__.get(node.id))
     return list(sources.values())
@@ -244,6 +287,41 @@ def attributes_in(source: Source) -> Iterator[ast.Attribute]:
             and node.value.id == first
         ):
             yield node
+
+
+@functools.cache
+def changed_by_methods(kind: type) -> dict[str, bool]:
+    """Return the attributes that methods change, without `__init__`; True if one assigns them."""
+    changed: dict[str, bool] = {}
+    for owner in kind.__mro__:
+        for value in vars(owner).values():
+            function = function_of(value)
+            if is_own(function) and function is not None and function.__name__ != "__init__":
+                source = source_of(function, owner)
+                for name, is_whole in changed_attributes(source) if source else ():
+                    changed[name] = changed.get(name, False) or is_whole
+    return changed
+
+
+def read_attributes(source: Source) -> set[str]:
+    """Return the attributes of `self` that a function reads for more than changing them."""
+    changes = {
+        id(node.targets[0]) for node in ast.walk(source.tree) if isinstance(node, ast.Assign)
+    }
+    for node in ast.walk(source.tree):
+        call = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            changes |= {id(call.func)} if call.func.attr in MUTATING else set()
+    roots = {
+        id(node.value)
+        for node in ast.walk(source.tree)
+        if id(node) in changes and hasattr(node, "value")
+    }
+    return {
+        node.attr
+        for node in attributes_in(source)
+        if isinstance(node.ctx, ast.Load) and id(node) not in roots
+    }
 
 
 def changed_attributes(source: Source, part: ast.AST | None = None) -> Iterator[tuple[str, bool]]:

@@ -6,21 +6,24 @@ import ast
 import importlib
 import re
 from collections.abc import Mapping
+from types import MethodType
 
 import numpy as np
 
 from gymcore import spaces
 from gymcore.jit.conversion.expressions import (
+    Alias,
     Binding,
     Expressions,
     Known,
+    Local,
     name_of,
     tuple_of,
     word_in,
 )
 from gymcore.jit.conversion.layouts import Layout, layout_of, number_array
 from gymcore.jit.conversion.obstacles import ObstacleFound
-from gymcore.jit.conversion.source import Source, changed_attributes, is_own
+from gymcore.jit.conversion.source import Source, changed_attributes, is_object_type, is_own
 from gymcore.jit.conversion.tables import Table
 from gymcore.jit.conversion.tracing import Chain
 from gymcore.jit.conversion.unit import RESERVED, Helper, Unit
@@ -212,6 +215,13 @@ class Statements(Expressions):
 
     # --- simple statements -----------------------------------------------------------------------
 
+    def _do_functiondef(self, node: ast.FunctionDef) -> None:
+        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+        values = [self.known(default) for default in node.args.defaults]
+        given = zip(reversed(names), reversed(values), strict=False)
+        defaults = {name: value.value for name, value in given if value is not None}
+        self.bindings[node.name] = Local(self.source.local(node, defaults))
+
     def _do_delete(self, node: ast.Delete) -> None:
         """Leave out what only ends the life of a name."""
         if not all(isinstance(target, ast.Name) for target in node.targets):
@@ -248,21 +258,37 @@ class Statements(Expressions):
 
     def _do_expr(self, node: ast.Expr) -> None:
         call = node.value
-        if not isinstance(call, ast.Call) or _IGNORED.match(ast.unparse(call)):
+        if not isinstance(call, ast.Call):
+            return
+        if _IGNORED.match(ast.unparse(call)):
+            self._effects(*call.args, *call.keywords)
             return
         owner, _, method = ast.unparse(call.func).rpartition(".")
+        if isinstance(call.func, ast.Attribute) and self._is_unused(call.func.value):
+            return
         items = self.bindings.get(owner)
         if isinstance(items, list) and method == "append":
             items.append(f"{owner}_{len(items)}")
             self.emit(f"{items[-1]} = {self.flat(call.args[0])}")
         elif owner in self.outputs and method == "update" and call.args:
             self._write_info(call.args[0], clears=False)
-        elif not owner.startswith("super(") or self._is_own_call(call):
+        elif owner.startswith("super(") and not self._is_own_call(call):
+            self.unit.seeded |= method == "reset"
+        else:
             text = self._base_call(call) if self._is_base_call(call) else self.text(call)
             self.emit(text, node.col_offset)
 
+    def _effects(self, *nodes: ast.AST) -> None:
+        """Emit the calls in expressions that draw, or that may change the state."""
+        for node in nodes:
+            draws = isinstance(node, ast.Call) and "np_random." in ast.unparse(node.func)
+            if draws or self._is_own_call(node):
+                self.emit(self.text(node))
+            else:
+                self._effects(*ast.iter_child_nodes(node))
+
     def _is_own_call(self, node: ast.AST) -> bool:
-        known = self.known(node.func) if isinstance(node, ast.Call) else None
+        known = self.called(node) if isinstance(node, ast.Call) else None
         return known is not None and is_own(known.value)
 
     def _is_base_call(self, node: ast.AST) -> bool:
@@ -278,7 +304,7 @@ class Statements(Expressions):
         return self._helper_call(call, f"{role}{_VALUE * returns_observation}")
 
     def _helper_call(self, call: ast.Call, role: str) -> str:
-        known = self.known(call.func)
+        known = self.called(call)
         assert known is not None
         keywords = {keyword.arg or "": keyword.value for keyword in call.keywords}
         return self.own_call(call, known.value, call.args, keywords, role)
@@ -311,8 +337,7 @@ class Statements(Expressions):
         elif isinstance(target, ast.Tuple):
             self._assign_items(node, target, value)
         elif self._is_unused(target):
-            if any(isinstance(part, ast.Call) for part in ast.walk(value)):
-                self.emit(self.text(value), column)
+            self._effects(value)
         elif (path := self.path(target)) is not None:
             self._store(target, *path, value)
         elif isinstance(target, ast.Subscript) and ast.unparse(target.value) in self.outputs:
@@ -322,7 +347,13 @@ class Statements(Expressions):
 
     def _is_unused(self, target: ast.expr) -> bool:
         """Return whether a target is an attribute that is never read, or always None."""
-        if not isinstance(target, ast.Attribute) or not self.is_self(target.value):
+        target = target.value if isinstance(target, ast.Subscript) else target
+        if not isinstance(target, ast.Attribute):
+            return False
+        record = self.record(target.value)
+        if record is not None:  # reading what a lane cannot have is an obstacle
+            return target.attr not in (record.layout.items or {})
+        if not self.is_self(target.value):
             return False
         layout = self.unit.layouts.get(target.attr)
         is_none = layout is not None and layout.kind is type(None)
@@ -339,6 +370,9 @@ class Statements(Expressions):
             self._write_output(role, value, "state.")
             return
         if isinstance(value, ast.List) and not value.elts:
+            if not self.source.is_flat_list(name):
+                change = "use an array of fixed length and a count"
+                raise self.obstacle(node, "is a list that grows in a loop or a branch", change)
             self.bindings[name] = []
             return
         is_only = self.source.stores[name] == 1
@@ -358,29 +392,50 @@ class Statements(Expressions):
             if path is not None and path[1].shape and name not in self.source.changed_items:
                 rebound = {name for name, whole in changed_attributes(self.source) if whole}
                 copy = ".copy()" if path[0] in rebound else ""
-            self.emit(f"{self.text(target)} = {self.flat(value)}{copy}", node.col_offset)
+            text = self.as_value(value) if path is not None else self.flat(value)
+            copy = copy if text.startswith("state.") else ""
+            self.emit(f"{self.text(target)} = {text}{copy}", node.col_offset)
 
     def _assign_items(self, node: ast.stmt, target: ast.Tuple, value: ast.expr) -> None:
-        is_display = isinstance(value, ast.Tuple) or self.table(value) is not None
-        texts = self.elements(value) if is_display else None
-        parts = [self.path(part) for part in target.elts]
+        known = self.known(value)
+        if known is not None and any(isinstance(part, ast.Starred) for part in target.elts):
+            self._bind_items(target.elts, list(known.value))
+            return
+        used = [part for part in target.elts if not self._is_unused(part)]
+        parts = [self.path(part) for part in used]
         special = any(p is not None and (p[1].optional or p[1].shape or p[1].items) for p in parts)
-        if special or any(map(self._is_unused, target.elts)):
+        if special or len(used) < len(target.elts):
             if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
                 reason = "assigns several attributes at once"
                 raise self.obstacle(node, reason, "assign each in a statement")
-            names = [f"new_{k}" for k in range(len(target.elts))]
+            pairs = zip(target.elts, value.elts, strict=True)
+            kept = [(part, item) for part, item in pairs if part in used]
+            names = [f"new_{k}" for k in range(len(kept))]
             copies = [
                 f"{self.flat(item)}{'.copy()' * (np.ndarray in self.types(item))}"
-                for item in value.elts
+                for _, item in kept
             ]
-            self.emit(f"{', '.join(names)} = {', '.join(copies)}")
-            for part, name in zip(target.elts, names, strict=True):
-                self.bindings[name] = [name]
+            if kept:
+                self.emit(f"{', '.join(names)} = {', '.join(copies)}")
+            for (part, _), name in zip(kept, names, strict=True):
+                self.bindings[name] = Alias(name)
                 self._assign(node, part, ast.Name(name, ast.Load(), lineno=node.lineno))
             return
+        is_display = isinstance(value, ast.Tuple) or self.table(value) is not None
+        texts = self.elements(value) if is_display else None
         text = ", ".join(texts) if texts else self.flat(value)
         self.emit(f"{self.joined(target.elts)} = {text}", node.col_offset)
+
+    def _bind_items(self, targets: list[ast.expr], values: list[object]) -> None:
+        """Bind names, one of which takes several items, to known values."""
+        star = next(k for k, part in enumerate(targets) if isinstance(part, ast.Starred))
+        end = len(values) - (len(targets) - star - 1)
+        values[star:end] = [values[star:end]]
+        for part, value in zip(targets, values, strict=True):
+            name = part.value if isinstance(part, ast.Starred) else part
+            if not isinstance(name, ast.Name):
+                raise self.obstacle(part, "is not a name", "assign it in a statement")
+            self.bindings[name.id] = Known(value)
 
     def _store(self, target: ast.expr, name: str, layout: Layout, value: ast.expr) -> None:
         """Emit the assignment of an attribute, or of an item of it."""
@@ -396,7 +451,11 @@ class Statements(Expressions):
             self.emit(
                 f"{flag} = {f'state.{other[1].flag(other[0])}' if other and is_optional else True}"
             )
-        if layout.items is not None:
+        if isinstance(value, ast.Call) and self._is_made(value, layout):
+            method = MethodType(layout.kind.__init__, self.record(target))  # type: ignore[misc]
+            keywords = {keyword.arg or "": keyword.value for keyword in value.keywords}
+            self.emit(self.own_call(value, method, value.args, keywords))
+        elif layout.items is not None:
             fields, texts = layout.parts(name), self._record_items(value, layout)
             if texts is None or len(texts) != len(fields):
                 raise self.obstacle(value, "is not written item by item", "write all items")
@@ -406,6 +465,11 @@ class Statements(Expressions):
             self.emit(f"state.{name}[:] = {self._items(value, layout.dtype)}", target.col_offset)
         else:
             self.emit(f"state.{name} = {self.flat(value)}", target.col_offset)
+
+    def _is_made(self, call: ast.Call, layout: Layout) -> bool:
+        """Return whether a call makes an object whose constructor is converted."""
+        known = self.known(call.func)
+        return known is not None and known.value is layout.kind and is_object_type(layout.kind)
 
     def _record_items(self, value: ast.expr, layout: Layout) -> list[str] | None:
         if isinstance(value, ast.Call):
@@ -570,29 +634,32 @@ class Statements(Expressions):
             items = [ast.parse(f"{owner}[{key!r}]", mode="eval").body for key in keys]
             value = ast.Dict([*map(ast.Constant, keys)], items)
         if not isinstance(value, ast.Dict):
-            raise self.obstacle(value, "are infos that are not a display", "return a dict display")
+            reason = "are infos that are not a dict display, or which more than `return` uses"
+            raise self.obstacle(value, reason, "use a dict display, in `return` only")
         for key, item in zip(value.keys, value.values, strict=True):
-            known = self.known(key) if key is not None else None
-            name = known.value if known is not None else None
-            if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
-                raise self.obstacle(
-                    key or value, "is a key of infos that is not a name", "use a name"
-                )
-            layout = self._info_layout(name, item)
-            if layout is not None:
-                is_array = layout.dtype is not None and layout.shape
-                text = (
-                    self._items(item, layout.dtype)
-                    if is_array and layout.dtype
-                    else self.flat(item)
-                )
-                self.emit(f"{prefix}{name}{'[:]' * bool(is_array)} = {text}", item.col_offset)
+            unpacked = self.known(item) if key is None else None
+            if unpacked is not None and unpacked.value == {}:
+                continue
+            try:
+                self._write_info_item(key, item, prefix)
+            except ObstacleFound as problem:
+                self.unit.obstacles.append(problem.obstacle)
         written = {getattr(key, "value", None) for key in value.keys}
         for name in sorted(self.unit.trace.infos.keys() - written) if clears else ():
             layout = self._info_layout(name, value)
             if layout is not None:
                 zero = "False" if layout.dtype == np.bool_ and not layout.shape else "0"
                 self.emit(f"{prefix}{name}{'[:]' * bool(layout.shape)} = {zero}")
+
+    def _write_info_item(self, key: ast.expr | None, item: ast.expr, prefix: str) -> None:
+        known = self.known(key) if key is not None else None
+        name = known.value if known is not None else None
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+            raise self.obstacle(key or item, "is a key of infos that is not a name", "use a name")
+        layout = self._info_layout(name, item)
+        if layout is not None and layout.dtype is not None:
+            text = self._items(item, layout.dtype) if layout.shape else self.flat(item)
+            self.emit(f"{prefix}{name}{'[:]' * bool(layout.shape)} = {text}", item.col_offset)
 
     def _info_layout(self, name: str, node: ast.expr) -> Layout | None:
         samples = [v for v in self.unit.trace.infos.get(name, []) if v is not None]
@@ -620,13 +687,13 @@ class Statements(Expressions):
     ) -> Helper:
         """Return the helper for a function in the call `node`."""
         chain = *self.chain, node
-        key = source.function, chain, role
+        key = source.tree, chain, role
         if key not in self.unit.texts:
-            if source.function in self.unit.active:
+            if source.tree in self.unit.active:
                 raise self.obstacle(node, "calls itself", "write it as a loop")
-            self.unit.active.add(source.function)
+            self.unit.active.add(source.tree)
             body = Statements(self.unit, source, chain, bindings, role).run()
-            self.unit.active.discard(source.function)
+            self.unit.active.discard(source.tree)
             used = tuple(name for name in passed if word_in(name, body))
             name = source.tree.name
             if role.startswith(("reset", "step")) and source.owner is not None:

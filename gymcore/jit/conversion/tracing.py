@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Sized
@@ -14,7 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gymcore.core import Env
-from gymcore.jit.conversion.source import Source, function_of, is_own, owner_of, source_of
+from gymcore.jit.conversion.source import (
+    Source,
+    function_of,
+    is_object,
+    is_object_type,
+    is_own,
+    owner_of,
+    source_of,
+)
 
 __all__ = ["Chain", "Kind", "Trace", "kind_of"]
 
@@ -52,14 +59,14 @@ def _scalar_kind(kind: type) -> Kind:
     return Kind(kind)
 
 
-def deep_kind(value: object) -> object:
+def deep_kind(value: object, depth: int = 3) -> object:
     """Return the kind of a value with the kinds of its items."""
     if isinstance(value, (list, tuple)):
-        return type(value), tuple(map(deep_kind, value))
+        return type(value), tuple(deep_kind(item, depth) for item in value)
     if isinstance(value, dict):
-        return dict, tuple((key, deep_kind(item)) for key, item in value.items())
-    if dataclasses.is_dataclass(value):
-        return type(value), tuple(map(deep_kind, vars(value).values()))
+        return dict, tuple((key, deep_kind(item, depth)) for key, item in value.items())
+    if is_object(value) and depth:
+        return type(value), tuple(deep_kind(item, depth - 1) for item in vars(value).values())
     return kind_of(value)
 
 
@@ -72,7 +79,7 @@ class Trace:
         kinds: The kinds of each expression, by chain and syntax.
         samples: Values of each attribute after `reset` and `step`, one of each kind.
         infos: The same for each key of the infos.
-        truncates: Whether `step` has truncated an episode.
+        owners: The class that defines each function that ran, or None.
         has_variants: Whether the first step of an episode computes in other types than the next.
     """
 
@@ -94,6 +101,7 @@ class Trace:
         self._chain: Chain = ()
         self._here: dict[ast.AST, set[Kind]] = {}
         self._functions: dict[FunctionType, FunctionType] = {}
+        self.owners: dict[FunctionType, type | None] = {}
         first, later = self._run()
         self.has_variants = first != later and bool(later)
         if not self.has_variants:
@@ -118,7 +126,7 @@ class Trace:
             arrays = {
                 name: _copied(value)
                 for name, value in others.items()
-                if isinstance(value, (np.ndarray, list))
+                if isinstance(value, (np.ndarray, list)) or is_object(value)
             }
             _, info = self._called("reset", env.reset, seed=episode)
             self._record(info)
@@ -173,14 +181,13 @@ class Trace:
         function = function_of(called)
         assert function is not None
         bound = (called.__self__,) if isinstance(called, MethodType) else ()
-        return self._instrumented(function)(*bound, *args, **kwargs)
-
-    def _instrumented(self, function: FunctionType) -> FunctionType:
         if function not in self._functions:
-            source = source_of(function, owner_of(self.cls, function))
+            owner = owner_of(self.cls, function)
+            self.owners[function] = owner or (owner_of(type(bound[0]), function) if bound else None)
+            source = source_of(function, self.owners[function])
             assert source is not None
             self._functions[function] = self._with_probes(source)
-        return self._functions[function]
+        return self._functions[function](*bound, *args, **kwargs)
 
     def _with_probes(self, source: Source) -> FunctionType:
         tree = copy.deepcopy(source.tree)
@@ -202,7 +209,11 @@ class Trace:
             return value
 
         def call(number: int, called: Any, *args: object, **kwargs: object) -> object:
-            if not is_own(called) or getattr(called, "__self__", self.env) is not self.env:
+            if isinstance(called, type) and is_object_type(called):
+                value: object = object.__new__(called)
+                call(number, getattr(value, "__init__"), *args, **kwargs)  # noqa: B009
+                return value
+            if not is_own(called) or "_see" in getattr(called, "__globals__", ()):
                 return see(number, called(*args, **kwargs))
             chain, here = self._chain, self._here
             self._chain = (*chain, nodes[number])
@@ -226,6 +237,7 @@ class Trace:
             **{"_see": see, "_call": call, "_get": get, "_owner": source.owner},
         }
         module = ast.fix_missing_locations(ast.Module([tree], []))
+        ast.increment_lineno(module, source.first_line - 1)
         exec(compile(module, source.file, "exec"), names)
         result = names[tree.name]
         assert isinstance(result, FunctionType)
@@ -246,7 +258,10 @@ class _Instrument(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Wrap an expression that is read; leave texts, functions and annotations as they are."""
-        if isinstance(node, (ast.JoinedStr, ast.Lambda, ast.FunctionDef, ast.ClassDef)):
+        if isinstance(node, (ast.JoinedStr, ast.Lambda, ast.ClassDef)):
+            return node
+        if isinstance(node, ast.FunctionDef):
+            node.body = [part for s in node.body for part in self.statements(s)]
             return node
         number = self._numbers.get(node, -1)
         if isinstance(node, ast.AnnAssign):
@@ -275,16 +290,27 @@ def _probe(name: str, number: int, *values: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number), *values], [])
 
 
-def _equal(first: Any, second: Any) -> bool:
+def _equal(first: Any, second: Any, depth: int = 3) -> bool:
     if isinstance(first, np.ndarray):
         return np.array_equal(first, second)
+    if is_object(first) and type(first) is type(second):
+        items = vars(second)
+        return depth == 0 or (
+            vars(first).keys() == items.keys()
+            and all(_equal(v, items[name], depth - 1) for name, v in vars(first).items())
+        )
     try:
         return bool(first == second)
     except ValueError:  # lists of arrays
         return True
 
 
-def _copied(value: object) -> object:
+def _copied(value: object, depth: int = 3) -> object:
+    if is_object(value) and depth:
+        result = object.__new__(type(value))
+        for name, item in vars(value).items():
+            object.__setattr__(result, name, _copied(item, depth - 1))  # also if it is frozen
+        return result
     try:
         return copy.deepcopy(value)
     except Exception:

@@ -17,6 +17,7 @@ from gymcore.jit.conversion.source import (
     changed_attributes,
     owner_of,
     reached,
+    read_attributes,
     source_of,
 )
 from gymcore.jit.conversion.tracing import Trace
@@ -32,6 +33,7 @@ RESERVED = frozenset(
     )
 )
 """Names that functions and local variables of the original cannot keep."""
+_ZEROS = 20  # that a growing list is proposed to be filled with
 _SHAPED = frozenset(("zeros", "ones", "full", "empty", "eye", "arange", "linspace"))
 
 
@@ -69,7 +71,9 @@ class Unit:
         parameters: Attribute and value of each parameter.
         constants: The constants of the module.
         helpers: The converted functions, in the order of their definitions.
+        seeded: Whether `reset` has seeded the generator.
         obstacles: What cannot be converted.
+        doubts: What may make results differ.
     """
 
     def __init__(self, cls: type, trace: Trace, observation_space: Space) -> None:
@@ -89,6 +93,7 @@ class Unit:
             for node in attributes_in(source)
             if isinstance(node.ctx, ast.Load)
         }
+        self.local_names = {name for source in self.sources for name in source.names}
         self.fixed = {name for source in self.sources for name in _lengths(source)}
         self.layouts: dict[str, Layout] = {}
         self.bad: dict[str, tuple[str, str]] = {}
@@ -97,21 +102,47 @@ class Unit:
             if name not in self.assigned:
                 samples = [*samples, trace.initial.get(name)]
             try:
-                self.layouts[name] = layout_of(samples)
+                self.layouts[name] = layout_of(samples, name in self.assigned)
             except ValueError as problem:
-                self.bad[name] = problem.args[0], problem.args[1].replace("it", f"`self.{name}`", 1)
+                reason, change = problem.args
+                change = change.replace("it", f"`self.{name}`", 1)
+                self.bad[name] = reason, self._padding(name, samples) or change
+        # What only `render` reads is left out if a lane cannot have it.
+        ran = (source for source in self.sources if source.function in trace.owners)
+        needed = {name for source in ran for name in read_attributes(source)}
+        self.read -= self.bad.keys() - needed
         self.begin()
+
+    def _padding(self, name: str, samples: list[object]) -> str:
+        """Return changes that fill a list of numbers with zeros, if it grows and has none."""
+        lists = [set(value) for value in samples if isinstance(value, list)]
+        numbers = set().union(*lists)
+        if len(lists) < len(samples) or not all(isinstance(v, NUMBERS) and v for v in numbers):
+            return ""
+        lines = []
+        for source, node in ((s, node) for s in self.sources for node in ast.walk(s.tree)):
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"self.{name}":
+                text = f"{ast.unparse(node)} + [0] * {_ZEROS}"
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == f"self.{name}.append":
+                item = ast.unparse(node.args[0])
+                text = f"self.{name}[self.{name}.index(0)] = {item}"
+            else:
+                continue
+            lines.append(f"in line {node.lineno + source.first_line - 1} write `{text}`")
+        return f"fill it with zeros to a fixed length: {', '.join(lines)}"
 
     def begin(self) -> None:
         """Forget what was converted."""
         self.parameters: dict[str, tuple[str, object]] = {}
         self.constants: dict[str, object] = {}
         self.helpers: dict[str, Helper] = {}
-        self.active: set[FunctionType] = set()
+        self.seeded = False
+        self.active: set[ast.FunctionDef] = set()
         self.texts: dict[tuple[object, ...], Helper] = {}
         self.info_layouts: dict[str, Layout] = {}
         self.written: dict[str, str] = {}
         self.obstacles: list[Obstacle] = list(self.initial_obstacles)
+        self.doubts: list[Obstacle] = []
 
     def decide(self, **decisions: bool) -> None:
         """Make decisions; if one is new, raise `Restart`."""
@@ -127,7 +158,8 @@ class Unit:
 
     def source_of(self, function: FunctionType) -> Source:
         """Return the source of a function of the class or its modules."""
-        source = source_of(function, owner_of(self.cls, function))
+        owner = self.trace.owners.get(function) or owner_of(self.cls, function)
+        source = source_of(function, owner)
         assert source is not None
         return source
 
@@ -161,7 +193,8 @@ class Unit:
         """
         names = ("state", "parameters", "rng", "observation", "info")
         first = tuple(n for n in names if re.search(rf"(?<![\w.]){n}\b", body))
-        name = f"{name}_lane" if name in RESERVED else name
+        name = name.strip("_") if name.startswith("__") else name
+        name = f"{name}_lane" if name in RESERVED | self.local_names else name
         title, number = name, 1
         while True:
             text = f"def {title}({', '.join([*first, *arguments])}):\n{body}"

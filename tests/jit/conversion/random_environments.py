@@ -12,6 +12,26 @@ import gymcore as gym
 from gymcore import spaces
 
 HEAD = """
+class Body:
+    DRAG = 0.125
+
+    def __init__(self, mass, count=3):
+        self.mass, self.count = mass, count
+        self.forces = np.zeros(2)
+        self.names = {}
+
+    @property
+    def speed(self):
+        return self.forces[0] / (1.0 + abs(self.mass))
+
+    def push(self, force, index):
+        self.forces[index % 2] += force - self.DRAG * self.forces[0]
+        if not -30.0 < self.forces[index % 2] < 30.0:
+            self.forces[index % 2] = 0.25
+        self.count = (self.count + index) % 11
+        return self.speed
+
+
 class Random(gym.Env):
     observation_space = spaces.Box(-np.inf, np.inf, (6,), np.float64)
     action_space = spaces.Discrete(3)
@@ -21,6 +41,8 @@ class Random(gym.Env):
         self.table = [0.5, -1.25, 2.0]
         self.weights = np.array([0.25, -0.5, 1.5])
         self.limit = 7
+        self.fixed = Body(1.5)
+        self.kept = Body(0.5, 2)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -31,6 +53,10 @@ class Random(gym.Env):
         self.cells = np.zeros(4, dtype=np.int64)
         self.pair = [0, 1]
         self.last = None
+        self.spot = (1, 2)
+        self.body = Body(self.np_random.random(), count=self.n)
+        self.kept.push(self.x, 0)
+        self.kept.forces[:], self.kept.count = 0.5, 1
         self.done = False
         return self._observe(), {}
 
@@ -58,7 +84,20 @@ TAIL = """
         return self._observe(), reward, self.done, self.n > 900, {}
 """
 
-FLOATS = ("self.x", "self.y", "self.v[1]", "self.GAIN", "0.1", "-2.5", "self.weights[self.n % 3]")
+FLOATS = (
+    "self.x",
+    "self.y",
+    "self.v[1]",
+    "self.GAIN",
+    "0.1",
+    "-2.5",
+    "self.weights[self.n % 3]",
+    "self.body.speed",
+    "self.body.forces[1]",
+    "self.kept.forces[0]",
+    "self.fixed.mass",
+    "self.body.DRAG",
+)
 INTS = (
     "self.n",
     "action",
@@ -67,6 +106,9 @@ INTS = (
     "self.pair[0]",
     "self.limit",
     "len(self.v)",
+    "self.spot[0]",
+    "self.body.count",
+    "self.kept.count",
 )
 DRAWS = (
     "self.np_random.random()",
@@ -135,6 +177,12 @@ def tests(depth: int) -> st.SearchStrategy[str]:
     )
 
 
+def local(inner: str, outer: str) -> list[str]:
+    """Return the lines that define a function in `step` and call it."""
+    body = f"    return self._bounded(z * k - {inner})"
+    return ["def local(z, k=1.5):", body, f"self.y = local({outer}) + local(self.x, k=0.5)"]
+
+
 def statements(depth: int) -> st.SearchStrategy[list[str]]:
     """Return the lines of a statement."""
     part, number = floats(2), ints(2)
@@ -158,6 +206,13 @@ def statements(depth: int) -> st.SearchStrategy[list[str]]:
         simple("self.x += {}", st.sampled_from(DRAWS)),
         simple("self.n = int(self.np_random.integers({} % 5 + 1))", number),
         simple("self.v[:] = self.v[::-1]"),
+        simple("self.body.push({}, {})", part, number),
+        simple("self.x = self.kept.push({}, {} % 3)", part, number),
+        simple("self.body = Body({}, {} % 5)", part, number),
+        simple("self.spot = (self.spot[1], {} % 9)", number),
+        simple("self.spot = self.spot if {} else ({} % 3, 1)", tests(1), number),
+        simple("self.n = self.spot[0] if self.spot == (1, 2) else {} % 100", number),
+        st.builds(local, part, part),
         simple("self.cells = np.array([self.n, {}, 2, 3]) % 13", number),
     )
     if depth == 0:

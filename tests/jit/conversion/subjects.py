@@ -294,4 +294,121 @@ class PartlyObserved(Base):
         return observation[:2], reward, terminated, truncated, info
 
 
-CLASSES = (Docking, GridWorld, Snake, Inventory, Pursuit, Derived, PartlyObserved)
+class Hull:
+    """An object that `reset` makes and `step` changes."""
+
+    DRAG = 0.125
+
+    def __init__(self, place, mass):
+        self.mass = mass
+        self.velocity = np.zeros(2)
+        self.log = {}
+        self.turn(place)
+
+    def turn(self, place):
+        self.place = np.array(place)
+
+    @property
+    def speed(self):
+        return float(np.sqrt(self.velocity[0] ** 2 + self.velocity[1] ** 2))
+
+
+class Boat(Hull):
+    def __init__(self, place, mass=2.0):
+        super().__init__(place, mass)
+        self.fuel = 10.0
+
+    def push(self, forces, scale):
+        self.velocity += forces * scale / self.mass - self.DRAG * self.velocity
+        self.place += self.velocity
+        self.fuel -= 0.5
+        return self.fuel
+
+
+class Chart:
+    """An object that does not change."""
+
+    def __init__(self, size):
+        self.size, self.depths = size, np.arange(size) * 0.5
+
+    def contains(self, x, y):
+        return -self.size < x < self.size and -self.size < y < self.size
+
+    def depth(self, x):
+        return self.depths[int(abs(x)) % self.size]
+
+
+class Wind(enum.Enum):
+    EAST = 0
+    WEST = 1
+
+    def opposite(self):
+        return Wind.WEST if self == Wind.EAST else Wind.EAST
+
+
+class Harbor(gym.Env):
+    """Objects in attributes, another environment in one, and what only `render` reads."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (5,), np.float64)
+    action_space = spaces.Discrete(3)
+
+    def __init__(self, *, settings=("calm", 0.25, 0.5)):
+        self.chart = Chart(8)
+        self.settings = settings
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        kind, *scales = self.settings
+        low, high = scales if kind == "calm" else (0.0, 1.0)
+        self.boat = Boat(self.np_random.uniform(low, high, size=2))
+        self.wind = Wind.EAST
+        self.moves = [(0, 1), (1, 0)]
+        self.history, self.events = [], {"start": 0}
+        return self._observation(), {}
+
+    def _observation(self):
+        x, y = self.boat.place
+        return np.array([x, y, self.boat.speed, self.boat.fuel, self.chart.depth(x)])
+
+    def step(self, action, *, scale=0.5):
+        def force(k, other=0.25):
+            return scale * k - other if self.wind == Wind.EAST else other
+
+        self.history.append(action)
+        self.events.update(last=action)
+        dx, dy = self.moves[0]
+        fuel = self.boat.push(np.array([force(action - dx), force(dy, 0.5)]), scale)
+        if fuel % 3.0 == 0.0:
+            self.wind = self.wind.opposite()
+        outcomes = [(1.0, fuel, False)] if fuel > 4.0 else [(0.5, -fuel, True)]
+        weights = [outcome[0] for outcome in outcomes]
+        _, reward, ended = outcomes[int(len(weights) * self.np_random.random())]
+        inside = self.chart.contains(*self.boat.place)
+        return self._observation(), reward, ended, not inside, {"wind": self.wind}
+
+    def render(self):
+        return len(self.history), self.events
+
+
+class Wrapped(gym.Env):
+    """An environment that runs another one."""
+
+    observation_space = spaces.Discrete(2)
+    action_space = spaces.Discrete(3)
+
+    def __init__(self):
+        self.env = Harbor()
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        observation, _ = self.env.reset(seed=seed)
+        return int(observation[0] > 0.0), {}
+
+    def step(self, action):
+        observation, reward, terminated, truncated, _ = self.env.step(action)
+        return int(observation[0] > 0.0), reward, terminated, truncated, {}
+
+
+CLASSES = (
+    *(Docking, GridWorld, Snake, Inventory, Pursuit, Derived, PartlyObserved, Harbor, Wrapped),
+)

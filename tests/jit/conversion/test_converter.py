@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 import shutil
 import subprocess
 import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,7 +18,8 @@ import pytest
 
 import gymcore as gym
 from gymcore import error, jit, spaces
-from gymcore.jit.conversion import converted_text
+from gymcore.jit.conversion import converted_text, saved
+from gymcore.jit.conversion.proof import prove
 from tests.docs.test_environment_pages import rows
 from tests.jit.conversion.subjects import CLASSES, Docking, GridWorld, Snake
 
@@ -114,7 +119,7 @@ class Obstacles(gym.Env):
             self.seen.add(int(action))
         with open("/dev/null"):
             pass
-        return 0, 0.0, len(self.history) > 5, False, {}
+        return 0, 0.0, len(self.history) > 5, len(self.seen) > 1, {}
 
 
 def test_all_obstacles_are_listed_with_places_and_changes():
@@ -134,6 +139,146 @@ def test_all_obstacles_are_listed_with_places_and_changes():
         assert str(obstacle) in str(caught.value)
     assert found["self.history"].change.startswith("give `self.history` a fixed length")
     assert found["random.random()"].change == "draw from `self.np_random`"
+
+
+HEAD = """
+import random
+
+import numpy as np
+
+import gymcore as gym
+from gymcore import spaces
+
+
+class Counter:
+    def __init__(self):
+        self.counts = {{}}
+
+    def count(self, key):
+        self.counts[key] = self.counts.get(key, 0) + 1
+
+
+class Case(gym.Env):
+    observation_space = spaces.Box(-9, 9, (1,), np.float32)
+    action_space = spaces.Box(-1, 1, (1,), np.float32)
+
+    def __init__(self):
+        self.counter = Counter()
+        self.x = 0.0
+
+    def reset(self, *, seed=None, options=None):
+        {reset}
+        return np.zeros(1, np.float32), {{}}
+
+    def step(self, action):
+        {step}
+        return np.zeros(1, np.float32), {reward}, False, False, {info}
+"""
+# Statements of reset and step, the reward, the infos; then the expression and the change.
+CASES = {
+    "draws_too_early": (
+        "self.x = self.np_random.random(); super().reset(seed=seed)",
+        *("pass", "self.x", "{}"),
+        *("self.np_random", "call `super().reset(seed=seed)` first"),
+    ),
+    "type_of_values": (
+        "super().reset(seed=seed)",
+        "least = min(action[0] * np.float32(0.1), self.np_random.random() - 0.5)",
+        *("least * 0.7", "{}"),
+        *(
+            "min(action[0] * np.float32(0.1), self.np_rand",
+            "write `float(action[0] * np.float32(0.1))`",
+        ),
+    ),
+    "grows_in_a_loop": (
+        "super().reset(seed=seed)",
+        "cells = []\n        for k in range(3):\n            cells.append(k)",
+        *("len(cells)", "{}"),
+        *("cells = []", "use an array of fixed length and a count"),
+    ),
+    "text_info": (
+        *("super().reset(seed=seed)", "pass", "0.0", "{'a': 'x', 'b': 'y'}"),
+        *("'y'", "leave it out"),
+    ),
+    "object_with_a_dict": (
+        *("super().reset(seed=seed)", "self.counter.count('a')", "len(self.counter.counts)", "{}"),
+        *("self.counter.counts", "use numbers and arrays"),
+    ),
+    "raises_itself": (
+        *("super().reset(seed=seed)", "self.x += 1; assert self.x < 400", "0.0", "{}"),
+        *("", ""),
+    ),
+}
+
+
+def class_of(name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return the class that the text of a module of a test's own defines."""
+    module = f"module_of_{name}_{tmp_path.name}"
+    (tmp_path / f"{module}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    return importlib.import_module(module)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_obstacles_propose_a_change(name, tmp_path, monkeypatch, interpreted):
+    reset, step, reward, info, expression, change = CASES[name]
+    text = HEAD.format(reset=reset, step=step, reward=reward, info=info)
+    cls = class_of(name, text, tmp_path, monkeypatch).Case
+    with pytest.raises(error.ConversionError) as caught:
+        jit.convert(cls, seeds=2, steps=500)
+    if change:
+        obstacle = next(o for o in caught.value.obstacles if o.expression.startswith(expression))
+        assert (
+            obstacle.change == change
+            and expression.split("\n")[0] in text.splitlines()[obstacle.line - 1]
+        )
+
+
+def blackjack_as_proposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+    """Return Gymnasium's class, and the class with the lines that the report proposes."""
+    module = importlib.import_module("gymnasium.envs.toy_text.blackjack")
+    with pytest.raises(error.ConversionError) as caught:
+        jit.convert(module.BlackjackEnv)
+    lines = Path(module.__file__).read_text().splitlines()
+    proposed = re.findall(r"in line (\d+) write `(.*?)`", str(caught.value))
+    assert len(proposed) == 4
+    for number, text in proposed:
+        old = lines[int(number) - 1]
+        lines[int(number) - 1] = old[: len(old) - len(old.lstrip())] + text
+    text = "\n".join(lines) + "\n"
+    return module.BlackjackEnv, class_of("blackjack", text, tmp_path, monkeypatch).BlackjackEnv
+
+
+def test_blackjack_converts_with_the_proposed_lines(tmp_path, monkeypatch, interpreted):
+    original, changed = blackjack_as_proposed(tmp_path, monkeypatch)
+    converted = jit.convert(changed, seeds=2, steps=100)
+    prove(original(), converted(), seeds=range(20), steps=100, policy=None, tolerance=0.0)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("path", [*GYMNASIUM, "blackjack"])
+def test_a_thousand_episodes(path, tmp_path, monkeypatch):
+    if path != "blackjack":
+        jit.convert(f"gymnasium.envs.{path}", seeds=1000, steps=200)
+        return
+    original, changed = blackjack_as_proposed(tmp_path, monkeypatch)
+    converted = jit.convert(changed, seeds=1000, steps=20)
+    prove(original(), converted(), seeds=range(1000), steps=20, policy=None, tolerance=0.0)
+
+
+def test_classes_are_converted_in_threads(monkeypatch, interpreted):
+    monkeypatch.setattr(saved, "_classes", {})
+    state = np.geterr(), np.random.get_state()[1].tolist(), list(warnings.filters), list(sys.path)
+    with ThreadPoolExecutor(6) as pool:
+        jobs = [pool.submit(jit.convert, cls, seeds=1, steps=30) for cls in (*CLASSES[:3],) * 4]
+    classes = [job.result() for job in jobs]
+    for count, cls in enumerate(classes):
+        assert cls.__name__ == CLASSES[count % 3].__name__
+        cls().reset(seed=1)
+    after = np.geterr(), np.random.get_state()[1].tolist(), list(warnings.filters), list(sys.path)
+    assert after == state
 
 
 class Drifting(Docking):
@@ -178,17 +323,37 @@ def test_bad_numbers_are_refused(name, value):
         jit.convert(Docking, **{name: value})
 
 
-@pytest.mark.parametrize("cls", CLASSES)
-def test_the_text_is_formatted_and_has_no_lint(cls, tmp_path):
+@pytest.mark.parametrize("env", [*CLASSES, *(f"gymnasium.envs.{path}" for path in GYMNASIUM)])
+def test_the_text_is_formatted_and_has_no_lint(env, tmp_path):
     ruff = shutil.which("ruff", path=str(Path(sys.executable).parent))
     if ruff is None:
         pytest.skip("ruff is not installed")
     file = tmp_path / "converted.py"
-    file.write_text(converted_text(cls))
-    for command in (["check", "--select", "E4,E7,E9,F,W,I"], ["format", "--check"]):
+    file.write_text(converted_text(env))
+    for command in (
+        ["check", "--select", "E4,E7,E9,F,W,I", "--ignore", "E741"],
+        ["format", "--check"],
+    ):
         arguments = [ruff, *command, "--isolated", "--line-length", "100", str(file)]
         done = subprocess.run(arguments, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.timeout(600)
+def test_the_texts_have_no_type_errors(tmp_path):
+    pytest.importorskip("mypy")
+    for number, env in enumerate([Docking, *(f"gymnasium.envs.{path}" for path in GYMNASIUM)]):
+        (tmp_path / f"converted_{number}.py").write_text(converted_text(env))
+    arguments = [
+        "--strict",
+        "--config-file=",
+        "--cache-dir",
+        str(tmp_path / "cache"),
+        str(tmp_path),
+    ]
+    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_text_keeps_names_and_comments():
