@@ -2,8 +2,8 @@
 
 
 cdef class LazyDict(dict):
-    cdef dict makers    # None once their names are among the keys
-    cdef dict computed  # computed values by name, before that
+    cdef dict makers    # None after their names were added to the keys
+    cdef dict computed  # computed values by name, until then
 
     cdef object stored(self, object key)
     cdef object make(self, object name)

@@ -187,12 +187,13 @@ cdef class ReplayMemory:
         if not (self.ready and self.plan and self.changed and self.lanes and self.parts and self.pointers):
             raise MemoryError
         self.ended = self.ready + self.ring.capacity
-        self.rewards_like, self.flags_like = like(np.dtype(np.float64), num_envs), like(np.dtype(np.bool_), num_envs)
+        self.rewards_like = prototype(np.dtype(np.float64), num_envs)
+        self.flags_like = prototype(np.dtype(np.bool_), num_envs)
         self.prototypes, self.outputs = [], list(parts)
         for k, (field, dtype, shape) in enumerate(parts):
             self.parts[k].offset, self.parts[k].bytes = fields[field][1], fields[field][0].itemsize
             self.parts[k].frames = stack if k < num_observations else 1
-            self.prototypes.append((field, like(dtype, num_envs, shape)))
+            self.prototypes.append((field, prototype(dtype, num_envs, shape)))
         self.outputs += [("rewards", np.dtype(np.float32), ()), ("discounts", np.dtype(np.float32), ())]
         self.outputs += [(f"next_{field}", dtype, shape) for field, dtype, shape in parts[:num_observations]]
         self.outputs += [("weights", np.dtype(np.float32), ()), ("indices", np.dtype(np.int64), ())]
@@ -260,7 +261,7 @@ cdef class ReplayMemory:
             infos: infos of the step.
             batch: next observations as the environment returned them.
             buffer: object whose `_final_observations` is called with infos, batch, terminated and truncated if a step
-                ended an episode in same-step mode. It returns what is like `next_observations`, with the last
+                ended an episode in same-step mode. It returns `next_observations` with the last
                 observations of these lanes. Binding the method for every call would take a twentieth of the time.
         """
         cdef Py_ssize_t k, i
@@ -668,6 +669,6 @@ def priority_tree_size(Py_ssize_t capacity):
     return tree_size(capacity)
 
 
-cdef cnp.ndarray like(object dtype, Py_ssize_t count, tuple shape=()):
+cdef cnp.ndarray prototype(object dtype, Py_ssize_t count, tuple shape=()):
     """Return an array of this dtype and shape [count, *shape], without memory for its elements."""
     return np.broadcast_to(np.zeros((), dtype), (count, *shape))

@@ -19,7 +19,7 @@ from gymcore.error import ArgumentTypeError, InvalidAction, InvalidArgument
 from gymcore_ext.arrays import are_lanes
 
 Lanes = npt.NDArray[np.int64]
-_Options: TypeAlias = dict[str, Any] | None
+_Options: TypeAlias = dict[str, object] | None
 
 RESET_MASK = "reset_mask"
 MAX_COUNT = 2**40

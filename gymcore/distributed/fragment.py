@@ -15,7 +15,7 @@ from gymcore.spaces.layouts import has_objects, layout_of
 from gymcore.vector.rollouts import Rollout, Steps, rows_like, write_row
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 
-Policy = Callable[[Any, Any, np.random.Generator], object]
+Policy = Callable[[Any, object, np.random.Generator], object]
 
 
 class Fragment(NamedTuple, Generic[ObsType, ActType]):

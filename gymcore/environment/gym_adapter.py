@@ -57,7 +57,7 @@ class GymAdapter:
         drop_states_indices: Iterable[int] | None = None,
         visualize_directory: str | None = None,
         seed: int | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         """Make the environment.
 

@@ -6,7 +6,6 @@ import math
 import multiprocessing
 import time
 from collections.abc import Callable
-from typing import Any
 
 import cloudpickle
 
@@ -112,7 +111,7 @@ class ProcessConnection:
         except ConnectionError:
             raise self._death_error() from None
 
-    def receive(self, seconds: float | None = None) -> Any:
+    def receive(self, seconds: float | None = None) -> object:
         """Return the reply to the last request.
 
         Args:

@@ -23,7 +23,7 @@ from gymcore.error import ArgumentTypeError, InvalidArgument
 
 VARIABLES = ("states", "actions", "terminal", "reward", "next_states")
 
-Variables = Mapping[str, Any]
+Variables = Mapping[str, object]
 
 MAX_LENGTH = 10_000
 """Maximum number of characters; it bounds the recursion of the parser."""
@@ -75,10 +75,10 @@ OPERATORS: dict[type, Callable[..., object]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-FUNCTIONS: dict[str, Callable[..., object]] = {
+EXPRESSION_FUNCTIONS: dict[str, Callable[..., object]] = {
     function.__name__: function for function in (abs, bool, float, int, len, max, min)
 } | {"round": _round, "sum": sum}
-NAMES = f"one of {', '.join((*VARIABLES, *FUNCTIONS))}"
+NAMES = f"one of {', '.join((*VARIABLES, *EXPRESSION_FUNCTIONS))}"
 MATH_NAMES = (
     "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees dist e erf erfc exp "
     "expm1 fabs floor fmod hypot inf isfinite isinf isnan log log10 log1p log2 nan pi radians "
@@ -235,7 +235,7 @@ def _call(node: ast.Call) -> ast.expr:
     if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
         raise _refusal(node, "arguments by position")
     if isinstance(node.func, ast.Name):
-        if node.func.id not in FUNCTIONS:
+        if node.func.id not in EXPRESSION_FUNCTIONS:
             raise _refusal(node.func, NAMES)
     else:
         function = _module_member(node.func)
@@ -397,7 +397,8 @@ def _with_size_check(name: str, function: Callable[..., object]) -> Callable[...
     return call
 
 
-_CALLABLES = {kind.__name__: function for kind, function in OPERATORS.items()} | FUNCTIONS
+_CALLABLES = {kind.__name__: function for kind, function in OPERATORS.items()}
+_CALLABLES |= EXPRESSION_FUNCTIONS
 for _module, _members in MODULES.items():
     _CALLABLES |= {
         f"{_module}.{name}": value for name, value in _members.items() if callable(value)

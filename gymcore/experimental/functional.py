@@ -117,7 +117,7 @@ class FuncEnv(
         """Return the info of a transition; empty by default."""
         return {}
 
-    def transform(self, func: Callable[[Callable[..., Any]], Callable[..., object]]) -> None:
+    def transform(self, func: Callable[[Callable[..., object]], Callable[..., object]]) -> None:
         """Replace each function of this object, except those for rendering, by `func` of it.
 
         Args:

@@ -33,7 +33,7 @@ Array = np.ndarray
 
 _VERSION = 1
 
-# Dtype and number of axes of each array. Those of lanes are present only with the native engine.
+# Dtype and number of axes of each array. Only the native engine saves the arrays of lanes.
 _ARRAYS: dict[str, tuple[type, int]] = {
     "parameters": (np.float32, 1),
     "adam": (np.float32, 2),

@@ -147,7 +147,7 @@ class RolloutCollector(NoCopies):
         self._mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         next_step = self._mode is AutoresetMode.NEXT_STEP
         space, actions = envs.observation_space, envs.action_space
-        # One row more than steps: observations after the last step, which begin the next rollout.
+        # The extra row has the observations after the last step, where the next rollout begins.
         self._observations = np.zeros((steps + 1, *(space.shape or ())), space.dtype)
         self._values = np.zeros((steps + 1, n), np.float32)
         self._reset_steps = np.zeros((steps + 1, n), np.bool_)
@@ -248,7 +248,7 @@ class RolloutCollector(NoCopies):
 
 def _halves(envs: VectorEnv) -> list[slice]:
     """Return the rows of two halves of the lanes."""
-    if hasattr(envs, "bind_step"):  # it writes to adjacent rows
+    if hasattr(envs, "bind_step"):  # `bind_step` writes to adjacent rows
         half = envs.num_envs // 2
         return [slice(half), slice(half, None)]
     return [slice(0, None, 2), slice(1, None, 2)]  # every worker has lanes of both

@@ -42,7 +42,7 @@ Array = np.ndarray
 
 
 class _Stepped(HasSpaces, Protocol):
-    """What a buffer reads of a vector environment."""
+    """The attributes of a vector environment that a buffer uses."""
 
     @property
     def num_envs(self) -> int:
@@ -462,7 +462,7 @@ def _arrays(
         if sys.platform == "linux":
             new = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             # Huge pages need fewer entries of the TLB. Shared memory has none by default.
-            with contextlib.suppress(OSError):  # a kernel without them
+            with contextlib.suppress(OSError):  # a kernel without huge pages
                 new.madvise(mmap.MADV_HUGEPAGE)
         else:
             new = mmap.mmap(-1, size)

@@ -203,11 +203,11 @@ class ArrayVectorEnv(VectorEngine):
 
     # --- methods for subclasses ----------------------------------------------------------------
 
-    def reset_lanes(self, mask: Bools) -> tuple[Any, Info]:
+    def reset_lanes(self, mask: Bools) -> tuple[object, Info]:
         """Begin episodes in the lanes of a mask; return observations and infos of all lanes."""
         raise NotImplementedError(f"{type(self).__name__}.reset_lanes")
 
-    def step_lanes(self, actions: object) -> tuple[Any, ...]:  # type: ignore[override]
+    def step_lanes(self, actions: object) -> tuple[object, ...]:  # type: ignore[override]
         """Step all lanes; return observations, rewards, flags and infos of all lanes.
 
         Args:
@@ -344,7 +344,7 @@ class ArrayVectorEnv(VectorEngine):
 def _copy_rows(array: np.ndarray, name: str, values: object) -> None:
     """Copy values of all lanes into an array of the same kind of numbers."""
     rows = np.asarray(values)
-    if rows.shape != array.shape and (rows.ndim or array.ndim > 1):  # one number fits all lanes
+    if rows.shape != array.shape and (rows.ndim or array.ndim > 1):  # one number is for all lanes
         raise error.InvalidArgument(
             f"{name}: expected an array of shape {array.shape} ({array.dtype}), got shape "
             f"{rows.shape} ({rows.dtype})"

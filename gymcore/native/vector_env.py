@@ -554,7 +554,7 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
             parameter = env_class.parameters[name]
             write_parameter(self._batch, parameter, per_lane, range(self.num_envs))
         elif name == "state":
-            self._seeds.ensure()  # episodes after this one need them
+            self._seeds.ensure()  # the next reset needs the streams
             states = list(map(self.env_class.stored_state, per_lane))
             write_states(self._batch, states, np.arange(self.num_envs))
         elif name == "np_random":

@@ -174,7 +174,7 @@ class Server(NoCopies):
             for connection in {key.data for key, _ in events} | unread:
                 if connection is None:
                     self._accept()
-                elif connection in self._connections:  # not closed in this turn
+                elif connection in self._connections:  # not closed meanwhile
                     self._serve(connection)
             if (now := time.monotonic()) > next_check:
                 next_check = now + POLL_SECONDS
@@ -226,7 +226,7 @@ class Server(NoCopies):
         except OSError as problem:
             refused = isinstance(problem, ssl.SSLError) and not isinstance(problem, ssl.SSLEOFError)
             if refused and not greeted:
-                connection.refuse_without_keys()
+                connection.send_needs_keys()
             reason = "refused: unknown key or not the protocol" if refused else "disconnected"
             self._close(connection, reason)
             return

@@ -115,7 +115,7 @@ class Connection:
             self.socket.do_handshake()
             self._needs_handshake = False
 
-    def refuse_without_keys(self) -> None:
+    def send_needs_keys(self) -> None:
         """Answer a client whose handshake failed; only a client without keys reads the answer."""
         with contextlib.suppress(OSError):
             socket.socket.send(self.socket, NEEDS_KEYS)

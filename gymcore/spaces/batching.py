@@ -309,7 +309,7 @@ def _iterate_array(space: Space, items: Iterable[T]) -> Iterator[T]:
 
 
 @iterate.register(Tuple)
-def _iterate_tuple(space: Tuple, items: Any) -> Iterator[object]:
+def _iterate_tuple(space: Tuple, items: Sequence[object]) -> Iterator[object]:
     unregistered = iterate.dispatch(object)
     if any(iterate.dispatch(type(subspace)) is unregistered for subspace in space.spaces):
         try:

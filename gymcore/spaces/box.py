@@ -65,7 +65,7 @@ class _LazyBound:
         """Store the name of the attribute."""
         self.name = name
 
-    def __get__(self, space: Any, owner: type | None = None) -> object:
+    def __get__(self, space: Box, owner: type | None = None) -> object:
         """Create the array and store it in the space."""
         if space is None:
             return self

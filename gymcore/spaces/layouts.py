@@ -38,7 +38,7 @@ class ObjectBatch:
         self._out: object = None
         self._size = -1
 
-    def __call__(self, items: list[object]) -> Any:
+    def __call__(self, items: list[object]) -> object:
         """Return a batch of the elements, as made by the space's `concatenate`."""
         if len(items) != self._size:
             self._out = create_empty_array(self.space, len(items))
@@ -69,7 +69,7 @@ def layout_of(space: Space, *, copy: bool = True) -> Layout:
     return "objects", ObjectBatch(space, copy)
 
 
-def map_layout(function: Callable[..., Any], layout: Layout, *batches: Any) -> Any:
+def map_layout(function: Callable[..., object], layout: Layout, *batches: Any) -> Any:
     """Apply a function to the arrays and objects in a layout; return the same structure.
 
     The function is called with the layout of a part and that part of each batch.

@@ -149,7 +149,7 @@ class OneOf(Composite[tuple[np.int64, T_co]]):
             result.append([operator.index(chosen), batch if _is_columnar(space) else batch[0]])
         return result
 
-    def from_jsonable(self, sample_n: list[Any]) -> list[tuple[np.int64, T_co]]:
+    def from_jsonable(self, sample_n: Iterable[Any]) -> list[tuple[np.int64, T_co]]:
         """Convert the result of `to_jsonable` back to pairs; see `Space.from_jsonable`."""
         result: list[tuple[np.int64, T_co]] = []
         for chosen, value in sample_n:

@@ -290,7 +290,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._last_observations: dict[int, object] = {}
         # For `send` and `recv`: sent lanes whose step was lost in a restart, and when the workers
         # were last checked.
-        self._abandoned: list[int] = []
+        self._lost_lanes: list[int] = []
         self._checked_at = 0.0
 
     @property
@@ -405,7 +405,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         """Ask the workers to reset the lanes of a mask; None for all."""
         lanes = self._all_lanes if mask is None else np.flatnonzero(mask).tolist()
         if mask is None:  # withdraw the lanes that were sent and not received
-            self._abandoned.clear()
+            self._lost_lanes.clear()
             sent = self._channel.outstanding()
             if len(sent):
                 # A worker that finds a lane and a reset must not step the lane after the reset.
@@ -441,7 +441,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
                 raise self._pool.mark_dead(dead_workers, "reset_wait")
         infos = self._infos(lanes, lanes, self.num_envs, True)
         if len(lanes) == self.num_envs:
-            self._pool.drop_lane_messages()  # they came with results that were not received
+            self._pool.drop_lane_messages()  # of results that `recv` has not returned
             self._clear_queue()
         self._ended[lanes] = False
         self._restarted.difference_update(lanes)
@@ -489,12 +489,12 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._begin_step(self._checked_actions(actions, self.num_envs))
         self._state = AsyncState.WAITING_STEP
 
-    def _begin_step(self, checked: object) -> None:
+    def _begin_step(self, actions: object) -> None:
         """Ask the workers to step all lanes."""
         if self._action_layout is None or self._restarted:
-            self._post_lanes(self._all_lanes, slice(None), checked)
+            self._post_lanes(self._all_lanes, slice(None), actions)
         else:
-            self._store_actions(checked, slice(None))
+            self._store_actions(actions, slice(None))
             self._awaited = range(self.num_workers)
             self._request = self._channel.post(worker_process.STEP)
 
@@ -573,7 +573,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._received = []  # before lanes are sent: `_check_call` relies on it
         if self._restarted:
             lost = np.isin(lanes, list(self._restarted))
-            self._abandoned += lanes[lost].tolist()
+            self._lost_lanes += lanes[lost].tolist()
             lanes = lanes[~lost]
         self._channel.submit(lanes)
 
@@ -584,10 +584,10 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         return lanes, self._lane_results(lanes)
 
     def _sent_lanes(self) -> Sequence[int]:
-        return [*self._channel.outstanding().tolist(), *self._abandoned]
+        return [*self._channel.outstanding().tolist(), *self._lost_lanes]
 
     def _num_sent(self) -> int:
-        return self._channel.num_outstanding + len(self._abandoned)
+        return self._channel.num_outstanding + len(self._lost_lanes)
 
     def _wait_ready(self, timeout: float | None) -> Lanes:
         pool, size = self._pool, self.batch_size
@@ -595,10 +595,10 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         # Check at intervals: if the other lanes are fast enough, `recv` never waits for a dead one.
         check_workers = started > self._checked_at + _CHECK_SECONDS
         while True:
-            ready = self._abandoned[:size]
+            ready = self._lost_lanes[:size]
             num_missing = size - len(ready)
             if num_missing == 0:
-                del self._abandoned[:size]
+                del self._lost_lanes[:size]
                 return np.array(ready, np.int64)
             remaining = SLICE_SECONDS
             if timeout is not None:
@@ -607,7 +607,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             if self._channel.num_outstanding >= num_missing and not check_workers:
                 lanes = self._channel.ready(num_missing, remaining, pool.spin)
             if lanes is not None:
-                del self._abandoned[: len(ready)]
+                del self._lost_lanes[: len(ready)]
                 return np.concatenate((np.array(ready, np.int64), lanes)) if ready else lanes
             pool.pump()
             check_workers = False
@@ -617,18 +617,18 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
                 if not self._restarts:
                     self._needs_reset = True
                     raise pool.mark_dead(dead, "recv")
-                self._abandon(dead)
+                self._restart_in_recv(dead)
             elif timeout is not None and time.monotonic() >= started + timeout:
                 raise worker_timeout_error(self._channel.outstanding().tolist(), "recv", timeout)
 
-    def _abandon(self, workers: Sequence[int]) -> None:
+    def _restart_in_recv(self, workers: Sequence[int]) -> None:
         """Restart workers, and count the lanes that they were stepping as done."""
         before = set(self._channel.outstanding().tolist())
         lanes = [
             lane for index in workers for lane in range(*self._pool.bounds[index]) if lane in before
         ]
         self._restart(workers)
-        self._abandoned += lanes
+        self._lost_lanes += lanes
 
     def _lane_results(self, lanes: Lanes) -> StepResult:
         """Return the results of lanes that have been stepped, or raise their failures."""
@@ -973,8 +973,8 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
         observations, env_infos = self._finish(self._workers.reset_wait, timeout)
         return observations, self._merged(env_infos)
 
-    def _begin_step(self, checked: Any) -> None:
-        self._workers.post("step", [("step", action) for action in checked])
+    def _begin_step(self, actions: Any) -> None:
+        self._workers.post("step", [("step", action) for action in actions])
 
     def _finish_step(self, timeout: float | None) -> StepResult[ObsType]:
         *arrays, env_infos = self._finish(self._workers.step_wait, timeout)

@@ -63,7 +63,8 @@ def _final_infos(merged: Info | None, mask: npt.NDArray[np.bool_]) -> FinalInfos
     return FinalInfos.from_merged({} if merged is None else merged, mask)
 
 
-# What the names of Gym 0.26 stand for: a function and the entries it is called with, or an entry.
+# How the entries of Gym 0.26 are made: a function and the names of its arguments among the
+# infos, or the name of the info that is the entry.
 GYM26_MAKERS: dict[str, Maker] = {
     "final_observation": (split_rows, "final_obs", "_final_obs"),
     "_final_observation": "_final_obs",
@@ -108,7 +109,7 @@ def remove_gym26_names(infos: Info) -> Info:
 
 
 class ForwardsAttributes:
-    """Mixin that forwards public attributes that an object does not have to its `env`."""
+    """Mixin whose objects take the public attributes that they lack from their `env`."""
 
     if not TYPE_CHECKING:
 

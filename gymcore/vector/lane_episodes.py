@@ -47,7 +47,7 @@ class AutoresetMode(Enum):
         raise ValueError(f"{value!r} is not a valid AutoresetMode: expected one of {expected}")
 
 
-AutoresetMode.__module__ = "gymcore.vector.vector_env"  # its module in Gymnasium, for pickles
+AutoresetMode.__module__ = "gymcore.vector.vector_env"  # where pickles of Gymnasium find it
 
 # The numbers of the modes in compiled code (gymcore_ext/engine/episodes.pxd).
 AUTORESET_NUMBERS = {mode: number for number, mode in enumerate(AutoresetMode)}

@@ -38,7 +38,7 @@ class Steps(NamedTuple):
         terminated: bool [T, num_envs].
         truncated: bool [T, num_envs].
         observations: [T + 1, num_envs, ...], an array or nested dicts and tuples of arrays. Step t
-            acts on row t and writes row t + 1. None if observations are not stored.
+            acts on row t and writes row t + 1. If None, observations are not stored.
     """
 
     rewards: npt.NDArray[np.float64]

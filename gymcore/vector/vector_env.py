@@ -325,8 +325,8 @@ class VectorWrapper(
         array([2., 2.])
     """
 
-    # Names of the attributes that are arrays with a row for each environment. None unless they are
-    # all the state that the wrapper keeps for environments.
+    # Names of the attributes that are arrays with a row for each environment, or None if the
+    # wrapper keeps other state of environments, too.
     _lane_arrays: tuple[str, ...] | None = None
 
     observation_space = overridable("observation_space", "Space of a batch of observations.")

@@ -344,7 +344,7 @@ class ConvertsArrays:
         self._env_device = env_device
         self._target_device = target_device
 
-    def reset(self, *, seed: Any = None, options: Options = None) -> tuple[Any, Info]:
+    def reset(self, *, seed: object = None, options: Options = None) -> tuple[Any, Info]:
         """Reset with converted options, and convert the results."""
         if options is not None:
             options = convert_known(options, self._env_xp, self._env_device)

@@ -77,7 +77,7 @@ class TransformObservation(
     def __init__(
         self,
         env: Env[ObsType, ActType],
-        func: Callable[[ObsType], Any],
+        func: Callable[[ObsType], object],
         observation_space: Space[WrapperObsType] | None,
     ) -> None:
         """Wrap `env`.

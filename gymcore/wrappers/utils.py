@@ -113,7 +113,9 @@ class RunningMeanStd:
             ) from None
         self.update_from_moments(np.mean(x, axis=0), np.var(x, axis=0), x.shape[0])
 
-    def update_from_moments(self, batch_mean: Any, batch_var: Any, batch_count: float) -> None:
+    def update_from_moments(
+        self, batch_mean: npt.ArrayLike, batch_var: npt.ArrayLike, batch_count: float
+    ) -> None:
         """Add a batch given by its moments.
 
         Args:

@@ -44,7 +44,7 @@ SYMBOLS = {
     "free": "_ZdlPv",
 }
 
-# What the limit of an episode's length counts: frames of the game, including no-ops, as counted by ALE; frames of the
+# What the length of an episode counts: frames of the game, including no-ops, as counted by ALE; frames of the
 # episode after its reset; or steps of the game, tested after a whole step.
 LIMITS = ("game_frames", "frames", "steps")
 cdef enum:

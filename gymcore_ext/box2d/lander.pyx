@@ -1,7 +1,7 @@
 """LunarLander's physics around Box2D, for one lane, and its kernels.
 
-Gymnasium's order of operations and of random draws, in its precision: Python's float64, rounded to float32 where a
-number goes to Box2D. gymcore/envs/box2d/lunar_lander_python.py is the same in Python.
+Operations and random draws have Gymnasium's order and precision: Python's float64, rounded to float32 for Box2D.
+gymcore/envs/box2d/lunar_lander_python.py has the same physics in Python.
 """
 from libc.math cimport cos, fabs, sin, sqrt, tanh
 from libc.stdint cimport int32_t, int64_t
@@ -19,7 +19,7 @@ from gymcore_ext.physics.lane cimport PI, below, random, rng_t, uniform
 
 import numpy as np
 
-from gymcore_ext.box2d.worlds import FUNCTIONS_OF_LANE
+from gymcore_ext.box2d.worlds import LANE_FUNCTIONS
 from gymcore_ext.lanes.custom_kernel import CustomKernel
 
 
@@ -270,10 +270,10 @@ family.drawn_bytes = EPISODE_DTYPE.fields["steps"][1]
 
 kernel = CustomKernel(
     "lander", parts=((np.float32, (OBSERVED,)),), action=(np.int64, ()), ranges=((0, 4),), parameters=PARAMETERS,
-    functions=FUNCTIONS_OF_LANE).capsule
+    functions=LANE_FUNCTIONS).capsule
 continuous_kernel = CustomKernel(
     "lander", parts=((np.float32, (OBSERVED,)),), action=(np.float64, (2,)), parameters=PARAMETERS,
-    functions=FUNCTIONS_OF_LANE).capsule
+    functions=LANE_FUNCTIONS).capsule
 
 
 cdef class Landers(Worlds):

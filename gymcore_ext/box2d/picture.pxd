@@ -1,7 +1,7 @@
 """CarRacing's observation."""
 from libc.stdint cimport uint8_t
 
-from gymcore_ext.box2d.racing cimport car_t, texts_t
+from gymcore_ext.box2d.racing cimport car_t, score_images_t
 
 
 cdef enum:
@@ -9,4 +9,4 @@ cdef enum:
 
 
 # Write an observation, uint8 [STATE, STATE, 3].
-cdef void draw_observation(const car_t* car, const texts_t* texts, uint8_t* observation) noexcept nogil
+cdef void draw_observation(const car_t* car, const score_images_t* images, uint8_t* observation) noexcept nogil

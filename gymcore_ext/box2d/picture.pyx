@@ -12,7 +12,7 @@ from libc.math cimport ceilf, copysign, cos, fabs, floorf, fmod, hypot, rint, si
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from gymcore_ext.box2d.racing cimport WHEELS, car_episode_t, car_t, texts_t
+from gymcore_ext.box2d.racing cimport WHEELS, car_episode_t, car_t, score_images_t
 from gymcore_ext.box2d.structures cimport POLYGON, body_t, fixture_t, joint_angle, polygon_shape_t, vec_t, world_point
 
 import numpy as np
@@ -95,7 +95,7 @@ cdef inline int run_of(int x) noexcept nogil:
     return x * ONE // X_SPACE
 
 
-cdef inline int first_of(int run) noexcept nogil:
+cdef inline int first_pixel_of(int run) noexcept nogil:
     """Return the first pixel of a run."""
     return (run * X_SPACE + ONE - 1) // ONE
 
@@ -104,14 +104,14 @@ cdef inline rgb_t* mixed(image_t* image, int row, int run) noexcept nogil:
     """Return the pixels of a row, after marking this run as mixed, so that its pixels may be changed."""
     cdef rgb_t* color = &image.runs[row][run]
     if color[0] != MIXED:
-        fill(&image.pixels[row][first_of(run)], first_of(run + 1) - first_of(run), color[0])
+        fill(&image.pixels[row][first_pixel_of(run)], first_pixel_of(run + 1) - first_pixel_of(run), color[0])
         color[0] = MIXED
     return image.pixels[row]
 
 
 cdef inline void paint_within(image_t* image, int row, int run, int begin, int end, rgb_t color) noexcept nogil:
     """Set the pixels of a run among the pixels `begin` to `end` - 1."""
-    cdef int first = max(begin, first_of(run)), count = min(end, first_of(run + 1)) - first
+    cdef int first = max(begin, first_pixel_of(run)), count = min(end, first_pixel_of(run + 1)) - first
     if count > 0:
         fill(mixed(image, row, run) + first, count, color)
 
@@ -120,7 +120,7 @@ cdef inline void paint(image_t* image, int row, int x1, int x2, rgb_t color) noe
     """Set the pixels of a row from `x1` to `x2`, inclusive, in either order."""
     cdef int begin = clamped(min(x1, x2), WIDTH), end = clamped(max(x1, x2) + 1, WIDTH)
     cdef int run = run_of(begin), last = run_of(end)
-    if run == last or first_of(run) < begin:
+    if run == last or first_pixel_of(run) < begin:
         paint_within(image, row, run, begin, end, color)
         run += 1
     fill(&image.runs[row][0] + run, last - run, color)
@@ -406,17 +406,17 @@ cdef void draw_bar(
         draw_rectangle(image, left * COLUMN, HEIGHT - top, right * COLUMN, HEIGHT - bottom, color)
 
 
-cdef void draw_text(image_t* image, const texts_t* texts, int index) noexcept nogil:
+cdef void draw_score(image_t* image, const score_images_t* images, int index) noexcept nogil:
     """Draw a text at the lower left."""
-    cdef int width = texts.widths[index], left = 60 - width // 2, top = HEIGHT - HEIGHT // 16 - texts.height // 2
-    cdef const uint8_t* shades = texts.shades + <int64_t> index * texts.height * texts.width
+    cdef int width = images.widths[index], left = 60 - width // 2, top = HEIGHT - HEIGHT // 16 - images.height // 2
+    cdef const uint8_t* shades = images.shades + <int64_t> index * images.height * images.width
     cdef int row, x
-    for row in range(clamped(-top, texts.height), clamped(HEIGHT - top, texts.height)):
+    for row in range(clamped(-top, images.height), clamped(HEIGHT - top, images.height)):
         for x in range(clamped(left, WIDTH), clamped(left + width, WIDTH)):
-            mixed(image, top + row, run_of(x))[x] = shades[row * texts.width + x - left] * <rgb_t> 0x000100010001
+            mixed(image, top + row, run_of(x))[x] = shades[row * images.width + x - left] * <rgb_t> 0x000100010001
 
 
-cdef void draw_instruments(image_t* image, const car_t* car, const texts_t* texts) noexcept nogil:
+cdef void draw_instruments(image_t* image, const car_t* car, const score_images_t* images) noexcept nogil:
     """Draw speeds, steering, rotation and the score in the lowest eighth of the image."""
     cdef const body_t* hull = car.lane.moving[0]
     cdef double speed = sqrt(
@@ -432,11 +432,11 @@ cdef void draw_instruments(image_t* image, const car_t* car, const texts_t* text
         draw_bar(image, omega, 7 + k, 8 + k, ROW + ROW * (0.01 * omega), ROW, VIOLET if k >= 2 else BLUE)
     draw_bar(image, angle, 20, 20 + -10.0 * angle, 4 * ROW, 2 * ROW, GREEN)
     draw_bar(image, turning, 30, 30 + -0.8 * turning, 4 * ROW, 2 * ROW, RED)
-    if not reward >= texts.lowest:  # or if it is nan
-        reward = texts.lowest
+    if not reward >= images.lowest:  # or if it is nan
+        reward = images.lowest
     if reward != 0.0 or not signbit(reward):
-        score = 1 + <int> min(reward, <double> texts.highest) - texts.lowest
-    draw_text(image, texts, score)
+        score = 1 + <int> min(reward, <double> images.highest) - images.lowest
+    draw_score(image, images, score)
 
 
 # --- rescaling --------------------------------------------------------------------------------------------------------
@@ -501,12 +501,12 @@ cdef void rescale(const image_t* image, uint8_t* state) noexcept nogil:
             state += 3
 
 
-cdef void draw_observation(const car_t* car, const texts_t* texts, uint8_t* observation) noexcept nogil:
+cdef void draw_observation(const car_t* car, const score_images_t* images, uint8_t* observation) noexcept nogil:
     cdef image_t* image = image_of_thread()
     cdef camera_t camera = camera_behind(car.lane.moving[0], car.episode.t)
     draw_scenery(image, &camera, car)
     draw_car(image, &camera, car)
-    draw_instruments(image, car, texts)
+    draw_instruments(image, car, images)
     rescale(image, observation)
 
 

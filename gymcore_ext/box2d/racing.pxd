@@ -44,7 +44,7 @@ ctypedef struct car_episode_t:
     uint8_t touched[MAX_TILES]
 
 
-ctypedef struct texts_t:          # rendered scores: -0, then all from the lowest to the highest one
+ctypedef struct score_images_t:          # rendered scores: -0, then all from the lowest to the highest one
     const uint8_t* shades         # [scores, height, width]
     const int32_t* widths         # [scores]
     int32_t lowest, highest, height, width

@@ -1,7 +1,7 @@
 """CarRacing's physics around Box2D, for one lane, and its kernels. What is seen of it is in picture.pyx.
 
-Gymnasium's order of operations and of random draws, in its precision: Python's float64, rounded to float32 where a
-number goes to Box2D. gymcore/envs/box2d/car_racing_python.py is the same in Python.
+Operations and random draws have Gymnasium's order and precision: Python's float64, rounded to float32 for Box2D.
+gymcore/envs/box2d/car_racing_python.py has the same physics in Python.
 """
 cimport numpy as cnp
 from libc.math cimport atan2, cos, fabs, sin, sqrt
@@ -19,7 +19,7 @@ from gymcore_ext.physics.lane cimport PI, below, rng_t, uniform
 
 import numpy as np
 
-from gymcore_ext.box2d.worlds import FUNCTIONS_OF_LANE
+from gymcore_ext.box2d.worlds import LANE_FUNCTIONS
 from gymcore_ext.lanes.custom_kernel import CustomKernel
 
 cnp.import_array()
@@ -388,7 +388,7 @@ cdef int step(
 
 
 cdef void observe(const worlds_t* self, const world_lane_t* lane, void* observation) noexcept nogil:
-    draw_observation(<const car_t*> lane, <const texts_t*> self.texts, <uint8_t*> observation)
+    draw_observation(<const car_t*> lane, <const score_images_t*> self.score_images, <uint8_t*> observation)
 
 
 cdef void write_infos(const world_lane_t* lane, void* const* infos) noexcept nogil:
@@ -414,7 +414,7 @@ def _declare_kernel(action, ranges=()):
     return CustomKernel(
         "racing", parts=((np.uint8, (STATE, STATE, 3)),), action=action, ranges=ranges,
         parameters={"lap_complete_percent": 0.95}, reset_options={"randomize": 1.0},
-        infos=(("lap_finished", np.bool_, 1, TERMINATIONS),), functions=FUNCTIONS_OF_LANE).capsule
+        infos=(("lap_finished", np.bool_, 1, TERMINATIONS),), functions=LANE_FUNCTIONS).capsule
 
 
 kernel = _declare_kernel((np.float64, (3,)))
@@ -427,11 +427,11 @@ cdef class Cars(Worlds):
     Args:
         lowest: the lowest score that can be shown.
         shades: uint8 [scores, height, width]: the text "-000" and those of all scores from `lowest` on, white on black.
-        widths: int32 [scores], widths of the texts.
+        widths: int32 [scores], widths of the images.
     """
 
-    cdef texts_t texts
-    cdef tuple arrays  # keeps the arrays of the texts alive
+    cdef score_images_t score_images
+    cdef tuple arrays  # keeps the arrays of the images alive
 
     def __cinit__(self, *, int lowest, object shades, object widths, **options):
         shades, widths = np.ascontiguousarray(shades, np.uint8), np.ascontiguousarray(widths, np.int32)
@@ -440,8 +440,8 @@ cdef class Cars(Worlds):
             raise ValueError(f"shades: expected uint8 [scores, height, width], got {shades.dtype} {np.shape(shades)}")
         self.set_up_worlds(&family, EPISODE_DTYPE)
         self.arrays = shades, widths
-        self.texts.shades = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> shades)
-        self.texts.widths = <const int32_t*> cnp.PyArray_DATA(<cnp.ndarray> widths)
-        self.texts.lowest, self.texts.highest = lowest, lowest + len(shades) - 2
-        self.texts.height, self.texts.width = shades.shape[1], shades.shape[2]
-        self.shared.texts = &self.texts
+        self.score_images.shades = <const uint8_t*> cnp.PyArray_DATA(<cnp.ndarray> shades)
+        self.score_images.widths = <const int32_t*> cnp.PyArray_DATA(<cnp.ndarray> widths)
+        self.score_images.lowest, self.score_images.highest = lowest, lowest + len(shades) - 2
+        self.score_images.height, self.score_images.width = shades.shape[1], shades.shape[2]
+        self.shared.score_images = &self.score_images

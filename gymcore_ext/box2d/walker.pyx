@@ -1,7 +1,7 @@
 """BipedalWalker's physics around Box2D, for one lane, and its kernel.
 
-Gymnasium's order of operations and of random draws, in its precision: Python's float64, rounded to float32 where a
-number goes to Box2D. gymcore/envs/box2d/bipedal_walker_python.py is the same in Python.
+Operations and random draws have Gymnasium's order and precision: Python's float64, rounded to float32 for Box2D.
+gymcore/envs/box2d/bipedal_walker_python.py has the same physics in Python.
 """
 from libc.math cimport cos, fabs, sin, sqrtf
 from libc.stdint cimport int32_t, int64_t
@@ -16,7 +16,7 @@ from gymcore_ext.physics.lane cimport below, random, rng_t, uniform
 
 import numpy as np
 
-from gymcore_ext.box2d.worlds import FUNCTIONS_OF_LANE
+from gymcore_ext.box2d.worlds import LANE_FUNCTIONS
 from gymcore_ext.lanes.custom_kernel import CustomKernel
 
 
@@ -369,7 +369,7 @@ family.drawn_bytes = EPISODE_DTYPE.fields["steps"][1]
 
 kernel = CustomKernel(
     "walker", parts=((np.float32, (OBSERVED,)),), action=(np.float64, (4,)),
-    parameters={"hardcore": 0.0, "fresh_worlds": 0.0}, functions=FUNCTIONS_OF_LANE).capsule
+    parameters={"hardcore": 0.0, "fresh_worlds": 0.0}, functions=LANE_FUNCTIONS).capsule
 
 
 cdef class Walkers(Worlds):

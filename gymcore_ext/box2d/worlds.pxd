@@ -44,7 +44,7 @@ ctypedef struct worlds_t:       # data that the lanes of a batch share
     calls_t calls
     void* listener_table[8]
     const void* definitions[MAX_DEFINITIONS]  # for bodies, fixtures, shapes and joints, in the family's order
-    const void* texts           # texts_t of CarRacing
+    const void* score_images           # score_images_t of CarRacing
     bint discrete               # whether actions are discrete
     const bint* float32_actions  # of LaneOwner
     bint stays                  # whether a reset leaves the first step to the caller

@@ -5,7 +5,7 @@ import numpy.typing as npt
 from gymcore_ext.lanes.struct_lanes import LaneStore
 
 SYMBOLS: dict[str, str]
-FUNCTIONS_OF_LANE: object
+LANE_FUNCTIONS: object
 
 class Worlds(LaneStore):
     @property

@@ -174,7 +174,7 @@ cdef bint copy_tree(const calls_t* calls, archive_t* archive, world_t* world) no
     tree.root, tree.free_list, tree.node_count = counts[1], counts[2], counts[3]
     for i in range(tree.node_capacity):
         node = &tree.nodes[i]
-        if node.height == -1 and not archive.reading:  # so that equal worlds are written as equal bytes
+        if node.height == -1 and not archive.reading:  # equal worlds have equal bytes
             memset(&node.box, 0, sizeof(node.box))
             node.child1 = node.child2 = 0
         if not copy(archive, &node.box, &node.box + 1) or not copy(archive, &node.parent, &node.height + 1):
@@ -315,7 +315,7 @@ cdef inline char* episode_of(void* lane) noexcept nogil:
     return <char*> lane + sizeof(world_lane_t)
 
 
-cdef bint calls_no_program(const world_lane_t* lane) noexcept nogil:
+cdef bint needs_no_python(const world_lane_t* lane) noexcept nogil:
     """Return whether Box2D would not call any Python code of the program, which could not run without the GIL.
 
     A locked world is in the middle of a step. It stays locked after a listener has raised an exception.
@@ -340,7 +340,7 @@ cdef int step(
     cdef world_lane_t* lane = <world_lane_t*> memory
     cdef const double* numbers = <const double*> action
     cdef int ends
-    lane.changed = (lane.builds == 0 or lane.busy or lane.world.manager.listener != lane or not calls_no_program(lane)
+    lane.changed = (lane.builds == 0 or lane.busy or lane.world.manager.listener != lane or not needs_no_python(lane)
                     or not has_all_bodies(lane))
     if lane.changed:
         return 0
@@ -356,12 +356,12 @@ cdef int step(
 cdef void reset(
     void* memory, const void* shared, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    """Begin an episode: draw and build it, and step once, as Gymnasium does, unless the caller will do so."""
+    """Begin an episode: draw its terrain, build its bodies and take its first step, unless the caller takes that step."""
     cdef const worlds_t* self = <const worlds_t*> shared
     cdef world_lane_t* lane = <world_lane_t*> memory
     cdef double reward
     drop_broken(self, lane)
-    lane.changed = not calls_no_program(lane)
+    lane.changed = not needs_no_python(lane)
     if lane.changed:
         return
     lane.busy = 1
@@ -457,7 +457,7 @@ cdef lane_functions_t functions
 functions.reset, functions.step, functions.observe, functions.write_infos = reset, step, observe, write_infos
 functions.save, functions.load, functions.check, functions.free = save, load, check, release
 functions.faulted = has_changed
-FUNCTIONS_OF_LANE = functions_capsule(&functions)
+LANE_FUNCTIONS = functions_capsule(&functions)
 
 
 cdef class Worlds(LaneStore):

@@ -552,7 +552,7 @@ cdef class Batch:
         cdef StepArrays arrays = None
         cdef int64_t count = 0, spent, n = self.num_envs, steps, done = 0
         cdef uint8_t* ends
-        cdef bint deferred
+        cdef bint defers_resets
         self._enter(STEP)
         try:
             if self.lanes.episodes.mode == DISABLED:
@@ -571,7 +571,7 @@ cdef class Batch:
             self._set_clock()
             call.began = clock_now()
             call.lanes, call.actions, call.out = &self.lanes, cnp.PyArray_BYTES(checked), &out
-            deferred, self.lanes.defers_resets = self.lanes.defers_resets, False
+            defers_resets, self.lanes.defers_resets = self.lanes.defers_resets, False
             try:
                 while True:
                     call.steps = min(max(self.rollout_part // min(n, ROLLOUT_BLOCK), 1), steps - done)
@@ -588,7 +588,7 @@ cdef class Batch:
                     call.actions += call.steps * n * self.lanes.sizes.action_bytes
                     shift_outputs(&self.lanes, &out, call.steps * n)
             finally:
-                self.lanes.defers_resets = deferred
+                self.lanes.defers_resets = defers_resets
             infos = {} if arrays is None else rows_by_step(self._infos(arrays, count, ends, {}), steps)
             self._raise_faults()
         finally:

@@ -123,10 +123,10 @@ def choose_isa(name=None):
 
 
 cdef class LaneOwner:
-    """Base class of the owners of lanes that are not columns: the `store` of a batch.
+    """Base class of objects that own the memory of lanes, if a lane is not a row of columns: the `store` of a batch.
 
     Attributes:
-        kernel: capsule of the kernel that steps them.
+        kernel: capsule of the kernel that steps the lanes.
     """
 
     cdef int set_lanes(self, object kernel, void* lanes, Py_ssize_t num_lanes) except -1:

@@ -350,8 +350,8 @@ cdef class StructLanes(LaneStore):
         lane_bytes: size of the struct.
         saved_bytes: bytes that `save` of the functions writes, a multiple of 8; 0 if the bytes of lanes are copied.
         shared: capsule of the data that all lanes share, named `shared_name` of the functions; None without a name.
-        on_fault: function that raises, called with the lanes that have a fault, `[(lane, fault), ...]`. None for
-            functions without faults.
+        on_fault: function that raises, called with the lanes that have a fault, `[(lane, fault), ...]`. None if
+            the functions report no faults.
 
     Raises:
         ValueError: If a size is not positive, or the kernel has no functions.

@@ -226,7 +226,7 @@ cdef inline int add_four_doors(build_t* b, int locked) noexcept nogil:
 # --- levels -----------------------------------------------------------------------------------------------------------
 
 cdef void go_to(build_t* b) noexcept nogil:
-    """Parameters: objects; whether all doors are open."""
+    """Parameters: number of objects; whether all doors are open."""
     cdef int first = place_agent_and_objects(b, number(b, 0)), k
     cdef cell_t cell
     add_task(b, GO_TO, describe_object(b, first + draw_int(b, 0, number(b, 0))))
@@ -237,7 +237,7 @@ cdef void go_to(build_t* b) noexcept nogil:
 
 
 cdef void go_to_red_ball(build_t* b) noexcept nogil:
-    """Parameters: other objects; whether they are gray."""
+    """Parameters: number of other objects; whether they are gray."""
     cdef int first, k
     place_agent_in_room(b)
     add_object(b, 0, 0, BALL, RED)
@@ -250,7 +250,7 @@ cdef void go_to_red_ball(build_t* b) noexcept nogil:
 
 
 cdef void go_to_red_blue_ball(build_t* b) noexcept nogil:
-    """Parameters: other objects."""
+    """Parameter: number of other objects."""
     cdef cell_t cell
     cdef int k, color
     place_agent_in_room(b)
@@ -304,7 +304,7 @@ cdef void open_red_door(build_t* b) noexcept nogil:
 
 
 cdef void open_door(build_t* b) noexcept nogil:
-    """Parameters: whether another door is a failure; the description: 1 by color, 2 by location, 0 at random."""
+    """Parameters: whether opening another door fails; description of the door: 1 color, 2 location, 0 random."""
     cdef uint8_t colors[4]
     cdef int k, by = number(b, 1)
     draw_subset(b, COLOR_ORDER, COLORS, 4, colors)
@@ -320,7 +320,7 @@ cdef void open_door(build_t* b) noexcept nogil:
 
 
 cdef void open_two_doors(build_t* b) noexcept nogil:
-    """Parameters: 1 + colors of the doors, 0 for random ones; whether another door is a failure at first."""
+    """Parameters: 1 + color of each door, 0 for a random one; whether opening the second door first fails."""
     cdef uint8_t colors[2]
     cdef int k
     draw_subset(b, COLOR_ORDER, COLORS, 2, colors)
@@ -334,7 +334,7 @@ cdef void open_two_doors(build_t* b) noexcept nogil:
 
 
 cdef void open_in_order(build_t* b) noexcept nogil:
-    """Parameters: doors; whether another door is a failure."""
+    """Parameters: number of doors; whether opening another door fails."""
     cdef uint8_t colors[COLORS]
     cdef uint8_t doors[COLORS]
     cdef uint8_t chosen[2]
@@ -368,7 +368,7 @@ cdef void pick_up_blocked(build_t* b) noexcept nogil:
 
 
 cdef void pick_up_distinct(build_t* b) noexcept nogil:
-    """Parameters: whether another object is a failure."""
+    """Parameter: whether picking up another object fails."""
     cdef int first = add_distractors(b, ANY, ANY, 5), by
     cdef description_t described
     place_agent_in_room(b, 0, 0)
@@ -404,7 +404,7 @@ cdef void find_object(build_t* b) noexcept nogil:
 
 
 cdef void key_corridor(build_t* b) noexcept nogil:
-    """Parameters: the kind of the object."""
+    """Parameter: kind of the object."""
     add_task(b, PICK_UP, describe(describe_object(b, build_corridor(b, chosen_kind(b, 0))).kind))
 
 
@@ -418,7 +418,7 @@ cdef void act_on_object_or_door(build_t* b) noexcept nogil:
 
 
 cdef void put_next_local(build_t* b) noexcept nogil:
-    """Parameters: objects."""
+    """Parameter: number of objects."""
     cdef int count = number(b, 0), first = place_agent_and_objects(b, count, True), moved, beside
     moved = draw_int(b, 0, count)
     beside = draw_int(b, 0, count - 1)
@@ -434,7 +434,7 @@ cdef inline void fill_two_rooms(build_t* b, int count, int* left, int* right) no
 
 
 cdef void put_next(build_t* b) noexcept nogil:
-    """Parameters: objects in each room; whether the agent gets the object to be moved after the first observation."""
+    """Parameters: number of objects per room; whether the agent gets the object to be moved after the first observation."""
     cdef int moved, beside
     fill_two_rooms(b, number(b, 0), &moved, &beside)
     moved += draw_int(b, 0, number(b, 0))
@@ -447,7 +447,7 @@ cdef void put_next(build_t* b) noexcept nogil:
 
 
 cdef void move_two_across(build_t* b) noexcept nogil:
-    """Parameters: objects in each room."""
+    """Parameter: number of objects per room."""
     cdef int[2] firsts
     cdef int[2] picks
     cdef int[2] others
@@ -469,7 +469,7 @@ cdef void unlock(build_t* b) noexcept nogil:
 
 
 cdef void unlock_local(build_t* b) noexcept nogil:
-    """Parameters: whether there are other objects."""
+    """Parameter: whether there are other objects."""
     cdef int door = add_door(b, 1, 1, ANY, ANY, True)
     add_object(b, 1, 1, KEY, describe_object(b, door).color)
     add_distractors(b, 1, 1, 3 if number(b, 0) else 0)
@@ -487,7 +487,7 @@ cdef void key_in_box(build_t* b) noexcept nogil:
 
 
 cdef void unlock_pick_up(build_t* b) noexcept nogil:
-    """Parameters: whether there are other objects; whether a ball blocks the door, and the mission only says "box"."""
+    """Parameters: whether there are other objects; whether a ball blocks the door, and the mission says just "box"."""
     cdef int box = build_locked_box(b, number(b, 1), 4 if number(b, 0) else 0)
     add_task(b, PICK_UP, describe(BOX) if number(b, 1) else describe_object(b, box))
 
@@ -579,7 +579,7 @@ cdef void draw_task(build_t* b, int clause, int locked) noexcept nogil:
 
 
 cdef void any_instruction(build_t* b) noexcept nogil:
-    """Parameters: objects; the probability of a locked room; whether descriptions have locations; whether objects may
+    """Parameters: number of objects; probability of a locked room; whether descriptions have locations; whether objects may
     block the way; whether all matching objects may be in the locked room; octal digits of verbs + 1; octal digits of
     forms of the instruction (1 a task, 2 two tasks, 3 two clauses).
     """
@@ -603,12 +603,12 @@ cdef void any_instruction(build_t* b) noexcept nogil:
 
 # --- for Python -------------------------------------------------------------------------------------------------------
 
-cdef rules_t[32] TABLE
+cdef rules_t[32] rules_memory
 RULES = {}
 
 
 cdef int add_rules(const char* name, generate_t attempt, const char* arguments="") except -1:
-    cdef rules_t* rules = &TABLE[len(RULES)]
+    cdef rules_t* rules = &rules_memory[len(RULES)]
     rules.arguments, rules.attempt, rules.extra_bytes = arguments, attempt, sizeof(instruction_t)
     rules.generate, rules.finish_reset, rules.step = generate, give_start_object, step_instruction
     rules.write_mission, rules.is_possible = write_instruction, is_possible_instruction

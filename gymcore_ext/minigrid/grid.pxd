@@ -101,7 +101,7 @@ ctypedef int (*step_t)(grid_lane_t* lane, int action, rng_t* rng, double* reward
 
 ctypedef struct rules_t:
     # The rules of one kind of level.
-    const char* arguments                 # names of the lane's parameters after max_steps, separated by blanks
+    const char* arguments                 # names of the parameters that follow `max_steps`, separated by blanks
     generate_t generate
     generate_t attempt                    # generates one level, which `generate` may reject; NULL if unused
     step_t step                           # NULL: `act`
@@ -119,7 +119,7 @@ ctypedef struct rules_t:
 
 
 ctypedef struct grid_spec_t:
-    # What the lanes of a batch share.
+    # The settings of a batch, which its lanes share.
     const rules_t* rules
     int32_t width, height
     int32_t room_size, columns, rows      # sizes of a grid of rooms; 0 for other levels
@@ -150,7 +150,7 @@ ctypedef struct build_t:
     grid_lane_t* lane
     const grid_spec_t* spec
     rng_t* rng
-    const double* numbers   # the lane's parameters after max_steps
+    const double* numbers   # the parameters that follow `max_steps`
     cell_t* cells
     int width, height
     int fault

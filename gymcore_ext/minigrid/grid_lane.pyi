@@ -2,7 +2,7 @@ import numpy as np
 import numpy.typing as npt
 
 FAULT_TEXTS: tuple[str, ...]
-FUNCTIONS: object
+LANE_FUNCTIONS: object
 OBSERVES: tuple[str, ...]
 LAYOUTS: tuple[str, ...]
 

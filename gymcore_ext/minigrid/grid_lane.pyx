@@ -38,7 +38,7 @@ cdef extern from "minigrid/tiles.h":
 
 cdef const char* SPEC_CAPSULE = "gymcore_ext.minigrid.grid_spec"
 
-# What an image shows, and which arrays an observation consists of, by their numbers in `grid_spec_t`.
+# Contents of images, and sets of arrays that observations consist of. `grid_spec_t` has their indices here.
 OBSERVES = ("partial", "one_hot", "full", "symbolic", "rgb_partial", "rgb")
 LAYOUTS = ("dict", "image", "flat")
 
@@ -473,7 +473,7 @@ functions.observe = observe
 functions.check = check
 functions.faulted = fault_of
 functions.shared_name = SPEC_CAPSULE
-FUNCTIONS = functions_capsule(&functions)
+LANE_FUNCTIONS = functions_capsule(&functions)
 
 # Texts of faults, by their numbers in grid.pxd.
 FAULT_TEXTS = ("", *(f"the level {text}" for text in (
@@ -511,7 +511,7 @@ cdef class Tiles:
 
 
 cdef class GridSpec:
-    """What the lanes of a batch share: rules, sizes of grids, and the content of observations.
+    """The settings of a batch, which its lanes share: rules, sizes of grids, and the content of observations.
 
     Args:
         rules: A capsule of `rules.RULES` or `babyai.RULES`.

@@ -144,7 +144,7 @@ cdef inline int task_outcome(const grid_lane_t* lane, int k, int action, int car
 
 
 cdef inline int clause_outcome(const grid_lane_t* lane, int action, int carried_before) noexcept nogil:
-    """Return the outcome of the current clause as `task_outcome` does. A clause of two tasks cannot fail."""
+    """Return the outcome of the current clause as `task_outcome` does; never failure if it has two tasks."""
     cdef instruction_t* instr = instruction_of(lane)
     cdef int first = 2 * instr.clause, k
     if instr.counts[instr.clause] == 1:

@@ -610,7 +610,7 @@ cdef void obstructed_maze(build_t* b) noexcept nogil:
 
 # --- the rules --------------------------------------------------------------------------------------------------------
 
-cdef rules_t[32] TABLE
+cdef rules_t[32] rules_memory
 RULES = {}
 
 
@@ -618,7 +618,7 @@ cdef int add_rules(
     const char* name, const char* arguments, generate_t generate, const char* missions, step_t step=NULL,
     int action_count=0,
 ) except -1:
-    cdef rules_t* rules = &TABLE[len(RULES)]
+    cdef rules_t* rules = &rules_memory[len(RULES)]
     rules.arguments, rules.generate, rules.step = arguments, generate, step
     rules.missions, rules.mission_count = missions, (<bytes> missions).count(b"\n") + 1
     rules.action_count = action_count

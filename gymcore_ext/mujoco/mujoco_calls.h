@@ -39,7 +39,7 @@ typedef void gymcore_mujoco_function(const void *model, void *data);
 typedef void gymcore_log_handler(const gymcore_log_message *message);
 typedef void gymcore_text_handler(const char *text);
 
-/* Addresses of functions, in the order of FUNCTIONS in simulations.pyx; NULL for those that the installed MuJoCo lacks. */
+/* Addresses of MUJOCO_FUNCTIONS (simulations.pyx), in that order; NULL for those that the installed MuJoCo lacks. */
 typedef struct {
     gymcore_mujoco_function *step, *forward, *reset_data, *rne_post_constraint;
     int (*state_size)(const void *model, int signature);
@@ -58,46 +58,46 @@ static gymcore_mujoco_functions gymcore_mujoco;
  * its initial state. */
 enum { GYMCORE_FINE, GYMCORE_WARNED, GYMCORE_DIVERGED, GYMCORE_FAILED };
 
-/* The worst outcome of some calls, and its message. */
+/* The highest severity of some calls, and its message. */
 typedef struct {
-    int outcome;
+    int severity;
     char text[256];
 } gymcore_fault;
 
 typedef struct {
     jmp_buf place;
-    int outcome;
+    int severity;
     gymcore_fault *fault;
 } gymcore_trap;
 
 static GYMCORE_THREAD gymcore_trap *gymcore_trap_here;
 
-static void gymcore_record(gymcore_fault *fault, int outcome, const char *text)
+static void gymcore_record(gymcore_fault *fault, int severity, const char *text)
 {
-    if (outcome <= fault->outcome)
+    if (severity <= fault->severity)
         return;
-    fault->outcome = outcome;
+    fault->severity = severity;
     strncpy(fault->text, text, sizeof(fault->text) - 1);
 }
 
-static void gymcore_on_outcome(int outcome, const char *text)
+static void gymcore_handle(int severity, const char *text)
 {
     gymcore_trap *trap = gymcore_trap_here;
-    if (outcome > trap->outcome)
-        trap->outcome = outcome;
-    gymcore_record(trap->fault, outcome, text);
-    if (outcome == GYMCORE_FAILED)
+    if (severity > trap->severity)
+        trap->severity = severity;
+    gymcore_record(trap->fault, severity, text);
+    if (severity == GYMCORE_FAILED)
         longjmp(trap->place, 1);
 }
 
 static void gymcore_on_warning(const char *text)
 {
-    gymcore_on_outcome(strstr(text, "huge value in Q") ? GYMCORE_DIVERGED : GYMCORE_WARNED, text);
+    gymcore_handle(strstr(text, "huge value in Q") ? GYMCORE_DIVERGED : GYMCORE_WARNED, text);
 }
 
 static void gymcore_on_error(const char *text)
 {
-    gymcore_on_outcome(GYMCORE_FAILED, text);
+    gymcore_handle(GYMCORE_FAILED, text);
 }
 
 static void gymcore_on_message(const gymcore_log_message *message)
@@ -136,7 +136,7 @@ static void gymcore_call_trapped(
         then(model, data);
 }
 
-/* Call `function` `count` times, then `then` once if it is not NULL. Return the outcome, and record it in `fault`. Signals
+/* Call `function` `count` times, then `then` once if it is not NULL. Return the severity, and record it in `fault`. Signals
  * are handled between calls, about every 20 ms. The call fails if a handler raises, or if another thread sets `*stop`.
  * After a failure the data must be reset. */
 static int gymcore_mujoco_call(
@@ -146,7 +146,7 @@ static int gymcore_mujoco_call(
     gymcore_trap trap, *outer = gymcore_trap_here; /* `outer`: of a call whose callback makes this call */
     gymcore_log_handler *log_handler = NULL;
     gymcore_text_handler *error_fn = NULL, *warning_fn = NULL;
-    trap.outcome = GYMCORE_FINE;
+    trap.severity = GYMCORE_FINE;
     trap.fault = fault;
     gymcore_trap_here = &trap;
     if (gymcore_mujoco.set_log_handler) {
@@ -165,7 +165,7 @@ static int gymcore_mujoco_call(
         gymcore_mujoco.set_warning_fn(warning_fn);
     }
     gymcore_trap_here = outer;
-    return trap.outcome;
+    return trap.severity;
 }
 
 #endif

@@ -8,7 +8,7 @@ from gymcore_ext.lanes.struct_lanes import LaneStore
 
 OPERAND: np.dtype[Any]
 OPERATION: np.dtype[Any]
-FUNCTIONS: tuple[str, ...]
+MUJOCO_FUNCTIONS: tuple[str, ...]
 PHASES: tuple[str, ...]
 
 class Simulations(LaneStore):

@@ -43,10 +43,10 @@ cdef extern from "mujoco/mujoco_calls.h":
     mujoco_t mujoco "gymcore_mujoco"
 
     ctypedef struct fault_t "gymcore_fault":
-        int outcome
+        int severity
         char* text
 
-    void record "gymcore_record"(fault_t* fault, int outcome, const char* text) noexcept nogil
+    void record "gymcore_record"(fault_t* fault, int severity, const char* text) noexcept nogil
     int mujoco_call "gymcore_mujoco_call"(
         void* function, int count, void* then, const void* model, void* data, fault_t* fault, const int* stop
     ) noexcept nogil
@@ -66,7 +66,7 @@ cdef extern from "numpy/ufuncobject.h":
 
 # Names of the symbols that are used by address, in the order of mujoco_calls.h: functions of every version, the
 # handlers of MuJoCo 4 and of MuJoCo 3, and the variable with the callback that computes controls.
-FUNCTIONS = (
+MUJOCO_FUNCTIONS = (
     "mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint", "mj_stateSize", "mj_getState", "mj_setState",
     "_mjPRIVATE_setTlsLogHandler",
     "_mjPRIVATE__get_tls_error_fn", "_mjPRIVATE__get_tls_warning_fn",
@@ -147,14 +147,14 @@ cdef void store_exception(simulations_t* self) noexcept with gil:
 cdef int call(
     simulations_t* self, simulation_t* lane, void* function, int count=1, void* then=NULL, bint registered=False
 ) noexcept nogil:
-    """Call `function` `count` times and then `then` on a lane; return the worst outcome."""
-    cdef int outcome
+    """Call `function` `count` times and then `then` on a lane; return the highest severity."""
+    cdef int severity
     if not registered and mujoco.control != NULL and mujoco.control[0] != NULL:
         return call_registered(self, lane, function, count, then)
-    outcome = mujoco_call(function, count, then, lane.model, lane.data, &lane.fault, &self.stopped)
-    if outcome == FAILED:
+    severity = mujoco_call(function, count, then, lane.model, lane.data, &lane.fault, &self.stopped)
+    if severity == FAILED:
         store_exception(self)
-    return outcome
+    return severity
 
 
 cdef int call_registered(
@@ -173,18 +173,18 @@ cdef int step(
     cdef simulations_t* self = <simulations_t*> shared
     cdef simulation_t* lane = <simulation_t*> memory
     cdef const double* results = lane.bases[REGISTERS]
-    cdef int outcome
+    cdef int severity
     if self.stopped:  # skip all lanes
         return 0
     lane.bases[PARAMETERS] = <double*> parameters
     lane.bases[ACTION] = <double*> action
     run_phase(self, lane, BEFORE, NULL, self.float32_actions[0])
-    outcome = call(self, lane, mujoco.step, self.frame_skip, mujoco.rne_post_constraint)
-    if outcome == FAILED:
+    severity = call(self, lane, mujoco.step, self.frame_skip, mujoco.rne_post_constraint)
+    if severity == FAILED:
         return 0
     run_phase(self, lane, AFTER, NULL, self.float32_actions[0])
     reward[0] = results[0]
-    return TERMINATED if results[1] != 0.0 or outcome == DIVERGED else 0
+    return TERMINATED if results[1] != 0.0 or severity == DIVERGED else 0
 
 
 cdef void reset(
@@ -222,7 +222,7 @@ cdef void write_infos(const void* memory, const void* shared, void* const* infos
 
 
 cdef int faulted(const void* lane) noexcept nogil:
-    return (<const simulation_t*> lane).fault.outcome
+    return (<const simulation_t*> lane).fault.severity
 
 
 cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
@@ -246,7 +246,8 @@ cdef void load(void* memory, const void* shared, const void* saved) noexcept nog
     cdef int k
     call(self, lane, mujoco.reset_data)
     mujoco.set_state(lane.model, lane.data, numbers, self.signature)
-    # This updates values that programs do not read, such as positions in frames, but changes the state.
+    # `forward` computes what `set_state` does not set, such as positions of geoms. It changes the state, which is
+    # therefore set once more.
     call(self, lane, mujoco.forward)
     mujoco.set_state(lane.model, lane.data, numbers, self.signature)
     numbers += self.state_size
@@ -401,12 +402,12 @@ cdef class Simulations(LaneStore):
         """Pass the faults since the last call to `on_fault`, or raise the exception of a callback."""
         cdef simulation_t* lane
         lanes, texts, failed = [], [], False
-        for i, outcome in self.take_faults():
+        for i, severity in self.take_faults():
             lane = <simulation_t*> self._lane(i)
-            lane.fault.outcome = 0
+            lane.fault.severity = 0
             lanes.append(i)
             texts.append((<bytes> lane.fault.text).decode(errors="replace"))
-            failed = failed or outcome == FAILED
+            failed = failed or severity == FAILED
         exception, self.exception, self.sims.stopped = self.exception, None, False
         if exception is not None:
             raise exception
@@ -447,22 +448,22 @@ def take_steps(model, data, int count):
     memset(&fault, 0, sizeof(fault))
     with nogil:
         mujoco_call(mujoco.step, count, mujoco.rne_post_constraint, model_address, data_address, &fault, &stop)
-    if fault.outcome == FAILED:
+    if fault.severity == FAILED:
         raise_pending()
-    if fault.outcome:
-        return (<bytes> fault.text).decode(errors="replace"), fault.outcome == FAILED
+    if fault.severity:
+        return (<bytes> fault.text).decode(errors="replace"), fault.severity == FAILED
 
 
 def set_functions(dict addresses):
-    """Set the addresses of FUNCTIONS, for the whole process.
+    """Set the addresses of MUJOCO_FUNCTIONS, for the whole process.
 
     Raises:
         ValueError: If a function is missing. The handlers of one version are enough, and "mjcb_control" is optional.
     """
     cdef size_t address
-    pointers = [addresses.get(name, 0) for name in FUNCTIONS]
+    pointers = [addresses.get(name, 0) for name in MUJOCO_FUNCTIONS]
     if not all(pointers[:7]) or not (pointers[7] or all(pointers[8:12])):
-        raise ValueError(f"functions: expected {FUNCTIONS}, got {sorted(addresses)}")
+        raise ValueError(f"functions: expected {MUJOCO_FUNCTIONS}, got {sorted(addresses)}")
     for k, address in enumerate(pointers):
         (<void**> &mujoco)[<int> k] = <void*> address
 

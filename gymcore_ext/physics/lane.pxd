@@ -33,7 +33,7 @@ cdef extern from "gymcore/math.h":
 
 
 cdef inline const char* _joined(dict fields):
-    """Return the names of a struct's fields as one text. Like the kernel, it lives as long as the process."""
+    """Return the names of a struct's fields as one text, which is never freed."""
     cdef bytes text = " ".join(fields).encode()
     Py_INCREF(text)
     return PyBytes_AS_STRING(text)

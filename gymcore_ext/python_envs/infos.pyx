@@ -47,7 +47,7 @@ cdef object ndarray = np.ndarray
 cdef str FINAL_OBSERVATION = "final_obs"
 cdef str NUMERIC_KINDS = "biufc"
 
-# Type numbers of NumPy's numbers, by the type of a scalar.
+# NumPy's type number (such as NPY_FLOAT64) of each class of scalars.
 cdef dict scalar_numbers = {np.dtype(code).type: np.dtype(code).num for code in "?bBhHiIlLqQefdgFDG"}
 cdef frozenset number_types = frozenset(scalar_numbers.values())
 

@@ -336,8 +336,8 @@ static inline void gymcore_submit(
     gymcore_ring_workers(c, mask);
 }
 
-/* Give up a lane: the parent does not receive it, and its worker does not take it if it has not done so yet. The caller
- * must have gathered the rings before. */
+/* Cancel the request of a lane: the worker skips it if it has not taken it yet, and the parent ignores its result. Call
+ * this only after gathering the rings. */
 static inline void gymcore_forget(gymcore_channel *c, gymcore_parent_state *parent, int64_t lane)
 {
     if (parent->state[lane] == GYMCORE_IDLE)

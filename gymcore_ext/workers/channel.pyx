@@ -77,7 +77,7 @@ cdef int64_t deadline_after(double timeout) except -1:
     return clock_now() + <int64_t> (min(max(timeout, 0.0), 1e9) * 1e9)
 
 
-@cython.no_gc  # its references cannot form a cycle, and the memory must outlive the object
+@cython.no_gc  # a Channel cannot be part of a cycle, and its memory must outlive it
 cdef class Channel:
     """One end of a channel. The parent has one, and each worker process has its own, over the same memory.
 
@@ -307,7 +307,7 @@ cdef class Channel:
         cdef Py_ssize_t i, k, count = cnp.PyArray_SIZE(vector)
         for i in range(count):
             if self.parent.state[values[i]] != IDLE:
-                # It was marked by this call (below), or by an earlier one.
+                # Either this call has submitted the lane (below), or an earlier one.
                 repeated = values[i] in vector[:i]
                 for k in range(i):
                     self.parent.state[values[k]] = IDLE

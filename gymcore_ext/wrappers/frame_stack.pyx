@@ -16,7 +16,7 @@ import numpy as np
 
 cnp.import_array()
 
-# What an update does with a lane.
+# Actions of an update, one per lane.
 cpdef enum:
     ADD         # add a frame
     BEGIN       # begin an episode with this frame

@@ -10,7 +10,7 @@ from gymcore import error
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.lanes.custom_kernel import CustomKernel
 from gymcore_ext.lanes.struct_lanes import StructLanes
-from gymcore_ext.minigrid.grid_lane import FAULT_TEXTS, FUNCTIONS, GridSpec
+from gymcore_ext.minigrid.grid_lane import FAULT_TEXTS, LANE_FUNCTIONS, GridSpec
 from gymcore_ext.minigrid.rules import RULES
 
 
@@ -50,7 +50,7 @@ class Lanes:
             action=(np.int64, ()),
             ranges=((0, 7),),
             parameters={"max_steps": float(max_steps), **parameters},
-            functions=FUNCTIONS,
+            functions=LANE_FUNCTIONS,
         ).capsule
         self.store = StructLanes(
             kernel=kernel,

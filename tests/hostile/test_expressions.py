@@ -7,7 +7,7 @@ import contextlib
 import numpy as np
 import pytest
 
-from gymcore.environment.shaping import FUNCTIONS, MODULES, VARIABLES, parse_expression
+from gymcore.environment.shaping import EXPRESSION_FUNCTIONS, MODULES, VARIABLES, parse_expression
 from gymcore.error import InvalidArgument
 
 pytestmark = [pytest.mark.hostile, pytest.mark.filterwarnings("ignore")]
@@ -17,7 +17,7 @@ NUMBERS = (
     *("-1000000000", "18446744073709551616", "True", "False", "1e-300", "64", "-300", "5j", "'x'"),
 )
 CALLS = (
-    *FUNCTIONS,
+    *EXPRESSION_FUNCTIONS,
     *(f"{module}.{name}" for module, names in MODULES.items() for name in names),
     *("open", "np.zeros", "np.load", "states.tofile", "__import__", "np.exp.at"),
 )

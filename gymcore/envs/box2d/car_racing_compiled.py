@@ -75,11 +75,11 @@ class _Hull(BodyOf):
 class _WheelField(EpisodeField):
     """A number of a wheel: an element of a field of its lane's episode."""
 
-    def __get__(self, wheel: Any, owner: type) -> Any:
+    def __get__(self, wheel: _Wheel, owner: type) -> float:
         """The wheel's value."""
         return self if wheel is None else self.kind(wheel._episode[self.name][wheel.index])
 
-    def __set__(self, wheel: Any, value: float) -> None:
+    def __set__(self, wheel: _Wheel, value: float) -> None:
         """Write the wheel's value."""
         wheel._episode[self.name][wheel.index] = self.kind(value)
 

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
 from gymcore.base.arguments import check_options, invalid_action
-from gymcore.core import Info, Metadata, Options
+from gymcore.core import ActType, Info, Metadata, Options
 from gymcore.envs.box2d.box2d_env import (
     Body,
     Box2D,
     Box2DEnv,
     Contact,
     Definition,
+    DrawnBox2DEnv,
     Start,
     World,
     draw_of,
@@ -122,47 +123,54 @@ def print_track(first: int, last: int) -> None:
     print(f"Track generation: {first}..{last} -> {last - first}-tiles track")
 
 
-class RacingDeclarations:
-    """What this environment and the compiled one have alike."""
+class RacingDeclarations(DrawnBox2DEnv[np.ndarray, ActType]):
+    """What this environment and the compiled one have in common."""
 
     metadata: Metadata = {  # noqa: RUF012
         "render_modes": ["human", "rgb_array", "state_pixels"],
         "render_fps": FPS,
     }
-    frame_size: ClassVar[tuple[int, int]] = (WINDOW_W, WINDOW_H)
+    frame_size = (WINDOW_W, WINDOW_H)
     # Attributes of Gymnasium's environment; these windows do not exist here.
     invisible_state_window = None
     invisible_video_window = None
     start_alpha = START_ALPHA
+    domain_randomize: bool
+    surf: pygame.Surface
+    car: Any
+    reward: Any
 
-    def _init_colors(self: Any) -> None:
+    def _use_colors(self, colors: tuple[Channels, ...]) -> None:
+        raise NotImplementedError
+
+    def _init_colors(self) -> None:
         """Set the initial colors: the default ones, or random ones."""
         self._use_colors(random_colors(self.np_random if self.domain_randomize else None))
 
-    def _reinit_colors(self: Any, randomize: bool) -> None:
+    def _reinit_colors(self, randomize: bool) -> None:
         """Draw new colors if `randomize`; without `domain_randomize`, raise a `FailedCheck`."""
         if not self.domain_randomize:
             raise error.FailedCheck("domain_randomize must be True to use this function.")
         if randomize:
             self._use_colors(random_colors(self.np_random))
 
-    def _draw(self: Any, surface: pygame.Surface) -> None:
+    def _draw(self, surface: pygame.Surface) -> None:
         surface.blit(paint(self, self.reward, marks=True), (0, 0))
 
-    def _render_frame(self: Any, render_mode: str, state: object) -> Any:
+    def _render_frame(self, render_mode: str, state: object) -> Any:
         """Return a frame [400, 600, 3], or the observation; or show a window."""
         return self._render("state_pixels" if self.render_mode == "state_pixels" else render_mode)
 
     # What Gymnasium's environment calls to draw: a subclass may override it.
 
-    def _render(self: Any, mode: str) -> Any:
+    def _render(self, mode: str) -> Any:
         """Return the frame or the observation, for "rgb_array" or "state_pixels"; show "human"."""
         if mode == "human":
             return self._render_with(draw_of, mode, self)
         size = (STATE_W, STATE_H) if mode == "state_pixels" else (VIDEO_W, VIDEO_H)
         return self._create_image_array(paint(self, self.reward, mode == "rgb_array"), size)
 
-    def _render_road(self: Any, zoom: float, translation: Point, angle: float) -> None:
+    def _render_road(self, zoom: float, translation: Point, angle: float) -> None:
         """Draw the field and the road into `surf`."""
         if type(self)._draw_colored_polygon is RacingDeclarations._draw_colored_polygon:
             draw_scenery(self.surf, self, View(zoom, translation, angle))
@@ -171,12 +179,12 @@ class RacingDeclarations:
         for polygon, color, options in colored_polygons(self):
             self._draw_colored_polygon(self.surf, polygon, color, *place, **options)
 
-    def _render_indicators(self: Any, W: int, H: int) -> None:
+    def _render_indicators(self, W: int, H: int) -> None:
         """Draw the instruments into `surf`, whose width and height are `W` and `H`."""
         draw_dashboard(self.surf, self.car)
 
     def _draw_colored_polygon(
-        self: Any,
+        self,
         surface: pygame.Surface,
         poly: Sequence[Point],
         color: Iterable[float],
@@ -189,13 +197,13 @@ class RacingDeclarations:
         fill(surface, View(zoom, translation, angle), poly, as_color(color))
 
     def _create_image_array(
-        self: Any, screen: pygame.Surface, size: tuple[int, int]
+        self, screen: pygame.Surface, size: tuple[int, int]
     ) -> npt.NDArray[np.uint8]:
         """Return an image as an array, rescaled to (width, height)."""
         return scaled(screen, size)
 
 
-class CarRacing(RacingDeclarations, Box2DEnv):
+class CarRacing(RacingDeclarations[ActType], Box2DEnv[ActType]):
     """A car on a closed track; see `gymcore.envs.box2d.car_racing.CarRacing`."""
 
     counters = ("reward", "prev_reward", "tile_visited_count", "new_lap", "t")

@@ -122,7 +122,7 @@ _SQUARES = np.array(
 
 def colored_polygons(
     env: Any,
-) -> Iterator[tuple[Sequence[Point], Iterable[float], dict[str, bool]]]:
+) -> Iterator[tuple[Sequence[Point], Iterable[float], dict[str, Any]]]:
     """Yield corners, color and `clip`, if it is not True, of each polygon that does not move."""
     yield _FIELD, env.bg_color, {"clip": False}
     for corners in _SQUARES.tolist():

@@ -262,7 +262,7 @@ def bound(x: float, m: Any, M: float | None = None) -> float:
 
 
 def rk4(
-    derivs: Callable[[Any], npt.ArrayLike], y0: npt.ArrayLike, t: Sequence[float]
+    derivs: Callable[..., npt.ArrayLike], y0: npt.ArrayLike, t: Sequence[float]
 ) -> npt.NDArray[np.float64]:
     """Integrate an autonomous differential equation by the classical Runge-Kutta method.
 

@@ -127,7 +127,7 @@ class MiniGridEnv(StructEnv):
     kind: ClassVar[str]
     levels: ClassVar[dict[str, levels.Level]] = levels.LEVELS
     rules: ClassVar[dict[str, object]] = RULES
-    functions = grid_lane.FUNCTIONS
+    functions = grid_lane.LANE_FUNCTIONS
     fault_texts = grid_lane.FAULT_TEXTS
     defaults = {"max_steps": 0.0}  # noqa: RUF012
     max_steps = _max_steps(1)

@@ -36,7 +36,7 @@ def instruction_of(env: Any, text: str, memory: npt.NDArray[np.uint8]) -> object
             )
             self._identities = np.flatnonzero(memory[428:556] >> bit & 1)  # by `marks`
 
-        def find_matching_objs(self, _: Any = None, use_location: bool = True) -> object:
+        def find_matching_objs(self, _: object = None, use_location: bool = True) -> object:
             places, grid = env._lane_record()["objects"][self._identities], env.grid
             items = [grid.get(x, y) if x < grid.width else env.carrying for x, y, _ in places]
             present = (i for i in items if i is not None and i._identity in self._identities)

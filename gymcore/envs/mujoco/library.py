@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gymcore import error, logger
 from gymcore.base import process_wide
 from gymcore.base.optional_packages import needs
-from gymcore_ext.mujoco.simulations import FUNCTIONS, set_functions, take_steps
+from gymcore_ext.mujoco.simulations import MUJOCO_FUNCTIONS, set_functions, take_steps
 
 if TYPE_CHECKING:
     import mujoco
@@ -129,7 +129,7 @@ def load_functions() -> dict[str, int]:
         )
     _stop_clock(library)
     addresses = {}
-    for name in FUNCTIONS:
+    for name in MUJOCO_FUNCTIONS:
         with contextlib.suppress(AttributeError):
             addresses[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
     try:

@@ -134,9 +134,9 @@ class _Worker(pool.WorkerProcess):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        # None for each request, and the messages received since the first; `poll` unpickles these.
+        # Messages in the order received, and a None per request sent; `poll` unpickles them.
         self.log: list[memoryview | Failure | list[object] | None] = []
-        self.num_answers = 0  # to the last request
+        self.num_answers = 0  # since the last request
 
     def post(self, request: Pickled) -> None:
         """Send a request; `poll` sends the part that the pipe does not accept now."""

@@ -233,7 +233,7 @@ class MessageStream:
         return bool(self._outgoing[0])
 
     def _flush(self) -> bool:
-        """Write as much as there is room for; return whether all queued data is sent."""
+        """Write as much as the pipe accepts; return whether all queued data is sent."""
         if self._socket.fileno() < 0:
             raise ConnectionError("this end of the pipe is closed")
         pieces, counts = self._outgoing

@@ -46,8 +46,8 @@ STEP, MESSAGE_FOLLOWS, CLOSE = 1, 2, 3
 # Replies: the result is in shared memory, or a message follows.
 DONE, MESSAGE = 1, 2
 
-# A worker ends with its parent (`watch_parent`), so its waits need no limit. It wakes up at this
-# interval only to be safe.
+# A worker ends with its parent (`watch_parent`), so its waits need no limit. This
+# interval is a second safeguard.
 _WAKE_SECONDS = 5.0
 _FOREVER = float("inf")
 
@@ -140,7 +140,7 @@ class WorkerSpec:
 
 
 class WorkerMessage(TypedDict, total=False):
-    """What a worker sends through its pipe in reply to a request, or when it starts or crashes.
+    """Message of a worker through its pipe: a reply, or a report when it starts or crashes.
 
     Attributes:
         spec: Its environments, when they are made.
@@ -158,7 +158,7 @@ class WorkerMessage(TypedDict, total=False):
 
 
 class LaneMessage(TypedDict, total=False):
-    """What a worker sends with the result of one lane, for `recv`.
+    """Message of a worker with the result of one lane, for `recv`.
 
     Attributes:
         lane: Index of the lane in the batch.
@@ -192,7 +192,7 @@ def install_registered(pickled: list[bytes]) -> None:
     for data in pickled:
         try:
             spec = pickle.loads(data)
-        except Exception:  # its module cannot be imported here: skip it
+        except Exception:  # the environment's module cannot be imported here
             continue
         registry.setdefault(spec.id, spec)
 
@@ -525,7 +525,7 @@ def _close_all(envs: list[Env], first: int) -> list[Failure]:
             env.close()
         except (Exception, SystemExit) as error:
             failures.append(describe_failure(lane, "close", error))
-    leave_open()  # each environment is closed once, however the process exits
+    leave_open()  # so that no environment is closed twice
     return failures
 
 

@@ -121,7 +121,7 @@ class VectorForm:
 
     _single: Callable[..., object]
 
-    def __init__(self, env: VectorEnv, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, env: VectorEnv, *args: object, **kwargs: object) -> None:
         """Wrap a vector environment."""
 
         def wrap(lane: Env) -> object:

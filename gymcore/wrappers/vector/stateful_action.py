@@ -196,7 +196,7 @@ class LaneStreams:
 
     def __init__(self, env: VectorEnv) -> None:
         """Use the lanes of a vector environment."""
-        self._engine: Any = env.unwrapped
+        self._engine = env.unwrapped
         self._streams: dict[int, np.random.Generator] = {}
 
     def of(self, lanes: list[int]) -> list[np.random.Generator]:

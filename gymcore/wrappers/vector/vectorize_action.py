@@ -126,7 +126,7 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
         self,
         env: VectorEnv[ObsType, ActType, ArrayType],
         wrapper: Callable[..., transform_action.TransformAction],
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         """Wrap `env`.
 

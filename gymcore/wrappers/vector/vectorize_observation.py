@@ -8,7 +8,6 @@ whole batches, without a loop over the lanes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from gymcore import error
 from gymcore.base.record_constructor import RecordConstructorArgs
@@ -143,7 +142,7 @@ class VectorizeTransformObservation(_StatelessWrapper[WrapperObsType, ActType, O
         self,
         env: VectorEnv[ObsType, ActType, ArrayType],
         wrapper: Callable[..., transform_observation.TransformObservation],
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         """Wrap `env`.
 

@@ -7,7 +7,6 @@ step that only resets a lane has a reward of 0, which is not changed. (Gymnasium
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -101,7 +100,7 @@ class VectorizeTransformReward(_LaneRewards):
         self,
         env: VectorEnv,
         wrapper: Callable[..., transform_reward.TransformReward],
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         """Wrap `env`.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from gymcore.base import program
 from gymcore.compat.gym21.done_envs import DoneEnv
@@ -37,7 +36,7 @@ def done_namespace(
             raise AttributeError(f"module {imported!r} has no attribute {name!r}")
         current = getattr(importlib.import_module(places[name]), name)
 
-        def __init__(self: DoneEnv, *args: object, **kwargs: Any) -> None:
+        def __init__(self: DoneEnv, *args: object, **kwargs: object) -> None:
             base.__init__(self, current(*args, **kwargs))
 
         doc = f"`{name}` of Gym 0.21; see `{current.__module__}.{name}`."

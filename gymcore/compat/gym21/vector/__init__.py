@@ -71,8 +71,8 @@ def make(
     id: str,
     num_envs: int = 1,
     asynchronous: bool = True,
-    wrappers: Wrappers[Any] = None,
-    **kwargs: Any,
+    wrappers: Wrappers[object] = None,
+    **kwargs: object,
 ) -> VectorEnv:
     """Make a vector environment with the interface of Gym 0.21.
 

@@ -212,7 +212,7 @@ class RecordEpisodeStatistics(Wrapper, RecordConstructorArgs):
             lengths[ended] = 0
         return observation, reward, *flags, info
 
-    def _add_episodes(self, info: Any, added: Info) -> object:
+    def _add_episodes(self, info: Info, added: Info) -> object:
         return {**info, **added}
 
     def _episode_infos(self, ended: npt.NDArray[np.bool_]) -> Info:

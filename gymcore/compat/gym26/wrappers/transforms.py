@@ -152,7 +152,7 @@ class TransformObservation(ObservationWrapper, RecordConstructorArgs):
         [0.0, 0.0, 0.0, 0.0]
     """
 
-    def __init__(self, env: Env, f: Callable[[Any], object]) -> None:
+    def __init__(self, env: Env, f: Callable[..., object]) -> None:
         """Wrap `env`; raise `FailedTypeCheck` if `f` cannot be called."""
         _check_function(f)
         ObservationWrapper.__init__(self, env)

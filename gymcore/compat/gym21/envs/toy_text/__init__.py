@@ -17,7 +17,7 @@ class _Table(DoneEnv):
     nA = property(lambda self: self.action_space.n)
     isd: object = property(lambda self: self.initial_state_distrib)
 
-    def render(self, mode: str = "human", **kwargs: Any) -> Any:
+    def render(self, mode: str = "human", **kwargs: object) -> Any:
         """Print the environment as text, or return it in another mode."""
         if mode != "human" or "ansi" not in self.metadata["render_modes"]:
             return super().render(mode, **kwargs)
