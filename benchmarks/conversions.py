@@ -56,6 +56,7 @@ def _stocks() -> dict[str, Any]:
 
 
 OWN_DRAW = ("np.random.uniform(", "self.np_random.uniform(")
+HANDS = ("player", "dealer")
 GYMNASIUM = [
     *(Subject(f"gymnasium:{name}", "classic control") for name in (
         "CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1")),
@@ -66,9 +67,8 @@ GYMNASIUM = [
         "cards",
         changes=(
             *((f"self.{who} = draw_hand(self.np_random)",
-               f"self.{who} = draw_hand(self.np_random) + [0] * 20") for who in ("player", "dealer")),
-            *((f"self.{who}.append(", f"self.{who}[self.{who}.index(0)] = (")
-              for who in ("player", "dealer")),
+               f"self.{who} = draw_hand(self.np_random) + [0] * 20") for who in HANDS),
+            *((f"self.{who}.append(", f"self.{who}[self.{who}.index(0)] = (") for who in HANDS),
         ),
     ),
 ]  # fmt: skip

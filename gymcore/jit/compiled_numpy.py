@@ -531,3 +531,40 @@ def _unravel_index(indices, shape):
         return indices // shape[1], indices % shape[1]
 
     return unravel_index
+
+
+@_replaces(np.roll)
+def _roll(a, shift, axis=None):
+    if is_none(axis):
+        return lambda a, shift, axis=None: np.roll(a, shift)
+    if a.ndim != 2:
+        raise TypingError("np.roll: expected an array of two axes, or no axis")
+
+    def roll(a, shift, axis=None):
+        result = np.empty_like(a)
+        rows, columns = a.shape
+        down, right = (shift, 0) if axis in (0, -2) else (0, shift)
+        for i in range(rows):
+            for k in range(columns):
+                result[(i + down) % rows, (k + right) % columns] = a[i, k]
+        return result
+
+    return roll
+
+
+@_replaces(np.pad)
+def _pad(array, pad_width, mode="constant", constant_values=0):
+    if array.ndim != 2 or not isinstance(pad_width, types.BaseTuple):
+        raise TypingError("np.pad: expected an array of two axes, and two tuples of two numbers")
+
+    def pad(array, pad_width, mode="constant", constant_values=0):
+        if mode != "constant":
+            raise ValueError("np.pad: expected mode='constant'")
+        (above, below), (left, right) = pad_width
+        rows, columns = array.shape
+        shape = (above + rows + below, left + columns + right)
+        result = np.full(shape, constant_values, array.dtype)
+        result[above : above + rows, left : left + columns] = array
+        return result
+
+    return pad

@@ -217,6 +217,9 @@ ARRAYS = [
     *("z = doubles.copy(); z[:] = singles[:1]; z", "z = matrix.copy(); z[:] = HALVES[:4]; z"),
     *("z = cards.copy(); z[:] = 3; z", "a, b, c, d, e = singles; a + b - c * d / e"),
     *("a, b = HALVES[:2]; a * b", "z = singles.copy(); z *= 0.1; z[1:3] -= 0.1; z"),
+    *("np.roll(matrix, i, 0)", "np.roll(matrix, -1, axis=1)", "np.roll(doubles, 2)"),
+    "np.pad(matrix, ((1, 0), (0, 2)), constant_values=-1)",
+    *("a, b = np.unravel_index(i, (3, 4)); a * 10 + b", "np.ravel_multi_index((2, i % 4), (3, 4))"),
 ]
 SUMS = [
     *("np.sum(matrix)", "matrix.sum()", "SINGLES.sum()", "BYTES.sum()", "(doubles > 0).sum()"),

@@ -540,7 +540,9 @@ class Expressions:
         return f"np.array({self.argument(node)})"
 
     def argument(self, node: ast.expr) -> str:
-        """Return the text of an argument, which may be a list."""
+        """Return the text of an argument, which may be a list; lists of tuples become tuples."""
+        if isinstance(node, ast.List) and any(tuple in self.types(item) for item in node.elts):
+            return tuple_of([*map(self.argument, node.elts)])
         if isinstance(node, ast.List):
             return f"[{', '.join(map(self.argument, node.elts))}]"
         known = self.known(node)
