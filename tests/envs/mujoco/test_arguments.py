@@ -164,6 +164,20 @@ def test_weights_can_be_set_by_both_names():
         assert (one._healthy_reward, one._healthy_z_range) == (5.0, (3.0, 4.0))
 
 
+@pytest.mark.parametrize(
+    "task", ["Ant", "Hopper", "Humanoid", "InvertedDoublePendulum", "Walker2d"]
+)
+def test_weights_can_be_read_by_the_names_that_set_them(task):
+    envs = gymcore.make_vec(f"{task}-v5", 2)
+    envs.reset(seed=1)
+    for name in envs.env_class.parameters:
+        values = envs.get_attr(name)
+        envs.set_attr(name, list(values))
+        assert envs.get_attr(name) == values
+    envs.set_attr("healthy_reward", [3.0, 4.0])
+    assert envs.get_attr("_healthy_reward") == envs.get_attr("healthy_reward") == (3.0, 4.0)
+
+
 def test_weights_of_lanes_may_differ():
     envs = gymcore.make_vec(
         "Hopper-v5",
