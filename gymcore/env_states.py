@@ -74,7 +74,10 @@ def state_layers(env: Any, where: str = "") -> list[object]:
     while not _saves_itself(type(layers[-1])):
         if not hasattr(type(layers[-1]), "inherited_states"):  # not a wrapper
             name = type(layers[-1]).__name__
-            raise StateNotSupported(f"{where}{name} has no get_state() and set_state()")
+            raise StateNotSupported(
+                f"{where}{name} has no get_state() and set_state(); define both, as the methods of "
+                "gymcore.Env describe"
+            )
         layers.append(layers[-1].env)
     return layers
 

@@ -91,17 +91,22 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
         TypeError,
         MODE,
     ),
+    "four results of step, wrapped": (
+        lambda: sync(lambda: gym.wrappers.OrderEnforcing(FourResults())).step([0, 0]),
+        ValueError,
+        r"step\(\) of <OrderEnforcing<FourResults instance>>: expected 5 values",
+    ),
     "four results of step": (
         lambda: sync(FourResults).step([0, 0]),
         ValueError,
-        r"step\(\) of FourResults: expected 5 values \(observation, reward, terminated, truncated, "
-        r"info\), got 4 \(the API before Gym 0.26; see gymcore.compat\)",
+        r"step\(\) of <FourResults instance>: expected 5 values \(observation, reward, terminated, "
+        r"truncated, info\), got 4 \(the API before Gym 0.26; see gymcore.compat\)",
     ),
     "one result of reset": (
         lambda: sync(OneResult),
         TypeError,
-        r"reset\(\) of OneResult: expected a tuple of 2 \(observation, info\), got ndarray "
-        r"\(the API before Gym 0.26; see gymcore.compat\)",
+        r"reset\(\) of <OneResult instance>: expected a tuple of 2 \(observation, info\), "
+        r"got ndarray \(the API before Gym 0.26; see gymcore.compat\)",
     ),
     "a function without return": (
         lambda: sync(lambda: None),

@@ -229,7 +229,8 @@ def _check_syntax(
             continue
         known = {field.name: field for field in fields[role]}
         if node.attr not in known:
-            refuse(node, f"{node.attr!r} is not a field of the {role}: {', '.join(known)}")
+            names = ", ".join(known) or "none"
+            refuse(node, f"{node.attr!r} is not a field of the {role}: {names}")
         if id(node) in stored and role in ("parameters", "options"):
             refuse(node, f"{role}.{node.attr} cannot be changed; keep it in the state")
         if id(node) in stored and known[node.attr].shape:

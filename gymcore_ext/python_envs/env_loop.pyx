@@ -92,7 +92,7 @@ cdef tuple checked_result(object result, Py_ssize_t size, object env, str method
         got += " (the API before Gym 0.26; see gymcore.compat)"
     expected = f"{size} values" if is_sequence else f"a tuple of {size}"
     raise (ValueError if is_sequence else TypeError)(
-        f"{method}() of {type(env).__name__}: expected {expected} ({names}), got {got}")
+        f"{method}() of {env!s:.200}: expected {expected} ({names}), got {got}")
 
 
 cdef object info_rows(object infos, cnp.ndarray lanes, Py_ssize_t num_envs):
