@@ -79,7 +79,6 @@ class NoSeed:
     """
 
     def __set_name__(self, cls: type, name: str) -> None:
-        """Remember the class; the search for `seed` continues with its base classes."""
         self._class = cls
 
     def __get__(self, env: object, owner: type) -> object:
@@ -240,13 +239,11 @@ class Env(Generic[ObsType, ActType]):
         return self._np_random_seed
 
     def __str__(self) -> str:
-        """Return `<Class<id>>`, or `<Class instance>` for an environment without a spec."""
         if self.spec is None:
             return f"<{type(self).__name__} instance>"
         return f"<{type(self).__name__}<{self.spec.id}>>"
 
     def __enter__(self) -> Self:
-        """Return the environment itself."""
         return self
 
     def __exit__(self, *args: object) -> Literal[False]:
@@ -525,11 +522,9 @@ class Wrapper(
         return force
 
     def __str__(self) -> str:
-        """Return `<Class<...>>` around the wrapped environment's text."""
         return f"<{type(self).__name__}{self.env}>"
 
     def __repr__(self) -> str:
-        """Return the same as `str`."""
         return str(self)
 
 

@@ -82,7 +82,6 @@ class ConversionError(InvalidArgument):
     """
 
     def __init__(self, message: str = "", obstacles: Sequence[object] = ()) -> None:
-        """Store the message and the obstacles."""
         super().__init__(message)
         self.obstacles = tuple(obstacles)
 
@@ -196,7 +195,6 @@ class EnvironmentFailed(Error):
         self.traceback = traceback
 
     def __str__(self) -> str:
-        """Return the message and, below it, the traceback."""
         return f"{self.message}\n\n{self.traceback}" if self.traceback else self.message
 
 
@@ -214,7 +212,6 @@ class WorkerDied(EnvironmentFailed):
         traceback: str = "",
         exit_code: int | None = None,
     ) -> None:
-        """Store the parts of the message and the exit code."""
         super().__init__(message, lanes, traceback)
         self.exit_code = exit_code
 
@@ -229,7 +226,6 @@ class WorkerTimeout(Error, TimeoutError):
     """
 
     def __init__(self, message: str, lanes: Sequence[int] = ()) -> None:
-        """Store the message and the lanes."""
         super().__init__(message)
         self.lanes = list(lanes)
 

@@ -72,14 +72,12 @@ class Adapter:
             return getattr(self.env, "unwrapped", self.env)._np_random
 
         def __getattr__(self, name: str) -> object:
-            """Return an attribute of the outermost layer that has it."""
             if name == "env" or name.startswith("__"):  # `env` is missing during a copy
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             env = self.env
             return env.get_wrapper_attr(name) if _has_layers(env) else getattr(env, name)
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Set an attribute on the outermost layer that has it."""
             if name in _ADAPTER_ATTRIBUTES:
                 object.__setattr__(self, name, value)
             elif _has_layers(self.env):
@@ -88,7 +86,6 @@ class Adapter:
                 setattr(self.env, name, value)
 
     def __str__(self) -> str:
-        """Return `<Class<...>>` around the adapted environment's text."""
         return f"<{type(self).__name__}{self.env}>"
 
     __repr__ = __str__
@@ -98,7 +95,6 @@ class ForeignEnv(Adapter, Env):
     """Gymnasium environment adapted to gymcore's `Env`; see `Adapter`."""
 
     def __init__(self, env: Env) -> None:
-        """Adapt an environment."""
         super().__init__(env, spaces)
 
     if not TYPE_CHECKING:

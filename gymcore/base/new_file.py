@@ -89,11 +89,9 @@ class NewFile:
         self.part.unlink(missing_ok=True)
 
     def __enter__(self) -> NewFile:
-        """Return this object."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        """Finish the file, or discard it after an exception."""
         try:
             if kind is None:
                 self.finish()

@@ -97,11 +97,9 @@ class EnvCompatibility(ForwardsAttributes, Env[ObsType, ActType]):
             close()
 
     def __str__(self) -> str:
-        """Return the name of this class, followed by `str` of the old environment."""
         return f"<{type(self).__name__}{self.env}>"
 
     def __repr__(self) -> str:
-        """Return the same as `str`."""
         return str(self)
 
     def reset(self, *, seed: int | None = None, options: Options = None) -> tuple[ObsType, Info]:
@@ -148,7 +146,6 @@ class OldEnvCreator:
     """
 
     def __init__(self, entry_point: Callable[..., object] | str) -> None:
-        """Store a class, a function, or "module:name"."""
         self.entry_point = entry_point
 
     def _load(self) -> Any:

@@ -175,9 +175,7 @@ class Collector(NoCopies):
         self._calls = {}
 
     def __enter__(self) -> Collector:
-        """Return the collector."""
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """End the actors."""
         self.close()

@@ -190,15 +190,12 @@ class Environment:
         """Release the resources of the environment."""
 
     def __str__(self) -> str:
-        """Return the name of the class."""
         return type(self).__name__
 
     def __enter__(self) -> Environment:
-        """Return the environment."""
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Close the environment."""
         self.close()
 
     @staticmethod
@@ -518,7 +515,6 @@ class EnvironmentWrapper(Environment):
         self.environment.close()
 
     def __str__(self) -> str:
-        """Return the name of the wrapped environment."""
         return str(self.environment)
 
 
@@ -629,7 +625,6 @@ class RemoteEnvironment(NoCopies, Environment):
         self._connection.close()
 
     def __str__(self) -> str:
-        """Return the name of the environment."""
         return str(self._hello["name"])
 
     def _begin(self, verb: str, argument: object) -> None:

@@ -172,6 +172,5 @@ class ProcessConnection:
             worker.end()
 
     def __del__(self) -> None:
-        """End the process."""
         if getattr(self, "_worker", None) is not None:
             self._end()

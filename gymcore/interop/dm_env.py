@@ -177,7 +177,6 @@ class FromDmEnv(Env[ObsType, ActType]):
     """
 
     def __init__(self, env: dm_env.Environment) -> None:
-        """Wrap `env`."""
         self.env = env
         self.observation_space = to_space(env.observation_spec())
         self._action_spec = env.action_spec()

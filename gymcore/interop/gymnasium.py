@@ -84,7 +84,6 @@ class GymnasiumEnv(Adapter, gymnasium.Env[Any, Any]):
     """An environment of gymcore adapted to Gymnasium; see `Adapter`."""
 
     def __init__(self, env: Env) -> None:
-        """Adapt an environment."""
         super().__init__(env, gymnasium.spaces)
 
 
@@ -98,7 +97,6 @@ class VectorAdapter:
     metadata: Info
 
     def __init__(self, envs: Any, package: ModuleType, modes: type[Enum]) -> None:
-        """Adapt a vector environment to the spaces and autoreset modes of a package."""
         self.env = envs
         self.num_envs = envs.num_envs
         self.render_mode = envs.render_mode
@@ -145,7 +143,6 @@ class VectorAdapter:
         return getattr(self.env, name)
 
     def __repr__(self) -> str:
-        """Return `Class(...)` around the `repr` of the adapted vector environment."""
         return f"{type(self).__name__}({self.env})"
 
 
@@ -153,7 +150,6 @@ class GymnasiumVectorEnv(VectorAdapter, gymnasium.vector.VectorEnv):
     """A vector environment of gymcore adapted to Gymnasium."""
 
     def __init__(self, envs: VectorEnv) -> None:
-        """Adapt a vector environment."""
         super().__init__(envs, gymnasium.spaces, _GYMNASIUM_MODES)
 
 
@@ -161,7 +157,6 @@ class ForeignVectorEnv(VectorAdapter, VectorEnv):
     """A vector environment of Gymnasium adapted to gymcore."""
 
     def __init__(self, envs: gymnasium.vector.VectorEnv) -> None:
-        """Adapt a vector environment."""
         super().__init__(envs, spaces, AutoresetMode)
 
 

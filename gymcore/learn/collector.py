@@ -264,7 +264,6 @@ class _Part:
     """
 
     def __init__(self, collector: RolloutCollector, rows: slice) -> None:
-        """Create views of the rows of these lanes."""
         envs, rollout = collector.envs, collector.rollout
         self.rows = rows
         lanes = None if rows == slice(None) else np.arange(envs.num_envs)[rows]

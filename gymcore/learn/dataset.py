@@ -294,11 +294,9 @@ class DatasetWriter(NoCopies):
             )
 
     def __enter__(self) -> DatasetWriter:
-        """Return the writer."""
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Complete the data set, also after an exception."""
         self.close()
 
     def _leaves_of(self, kind: str, batch: Any) -> Arrays:

@@ -47,7 +47,6 @@ class Moments:
     """
 
     def __init__(self, size: int) -> None:
-        """Initialize the mean to 0 and the variance to 1."""
         self.values = np.zeros((3, size))
         self.values[1] = 1.0
 

@@ -215,7 +215,6 @@ class ReplayBuffer(NoCopies):
         )  # fmt: skip
 
     def __len__(self) -> int:
-        """Return the number of transitions that can be drawn."""
         return self._memory.num_transitions
 
     def add(

@@ -64,7 +64,6 @@ class PCG64(np.random.PCG64):
     seed_seq: np.random.SeedSequence | None = None  # type: ignore[assignment]
 
     def __init__(self, words: np.ndarray) -> None:
-        """Create a view of the stream."""
         # Do not call the constructor of PCG64: it would seed a stream of its own.
         np.random.BitGenerator.__init__(self, _NOT_USED)
         self.words = words

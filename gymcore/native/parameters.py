@@ -120,7 +120,6 @@ class Parameter(Generic[Value]):
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Store the attribute's name."""
         self.name = name
         self.columns = self.columns or (name,)
 
@@ -161,7 +160,6 @@ class Parameter(Generic[Value]):
         return self.decode(values[self.rows(batch.spec), column].tolist())
 
     def __set__(self, env: Lane, value: object) -> None:
-        """Write the lane's value."""
         write_parameter(batch_of(env), self, [value], [env._lane])
 
 
@@ -174,17 +172,14 @@ class Derived:
     """An attribute that is computed from parameters: it can only be set to its own value."""
 
     def __init__(self, value: Callable[[Any], float], formula: str) -> None:
-        """Store the function that computes the value from an environment, and its formula text."""
         self.value = value
         self.formula = formula
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Store the attribute's name."""
         self.name = name
 
     def __get__(self, env: object, owner: type) -> float:
-        """Return the value for the environment, or for the class's defaults."""
         return self.value(owner if env is None else env)
 
     def __set__(self, env: object, value: Number) -> None:

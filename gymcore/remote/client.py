@@ -293,11 +293,9 @@ class Client:
             self._closed = True
 
     def __enter__(self) -> Client:
-        """Return the client."""
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """End the session."""
         self.close()
 
     def _check_open(self, verb: str) -> None:

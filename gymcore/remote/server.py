@@ -373,11 +373,9 @@ class Server(NoCopies):
         self._listener.close()
 
     def __enter__(self) -> Server:
-        """Return the server."""
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Free the address."""
         self.close()
 
 

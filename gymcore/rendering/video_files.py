@@ -247,11 +247,9 @@ class VideoWriter(NoCopies):
             self._encoder.abandon()
 
     def __enter__(self) -> VideoWriter:
-        """Return the writer."""
         return self
 
     def __exit__(self, *args: object) -> None:
-        """Finish the file, even after an exception."""
         self.close()
 
 

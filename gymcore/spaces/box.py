@@ -62,11 +62,9 @@ class _LazyBound:
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Store the name of the attribute."""
         self.name = name
 
     def __get__(self, space: Box, owner: type | None = None) -> object:
-        """Create the array and store it in the space."""
         if space is None:
             return self
         rows = space.__dict__.get("_rows")
@@ -295,7 +293,6 @@ class Box(ArraySpace[npt.NDArray[ScalarT_co]]):
         return b"\0" not in (x >= self.low).tobytes() and b"\0" not in (x <= self.high).tobytes()
 
     def __repr__(self) -> str:
-        """Return the bounds (one number if all are equal), the shape and the dtype as text."""
         if self.low_repr is None:
             self.low_repr = array_short_repr(self.low)
         if self.high_repr is None:

@@ -88,11 +88,9 @@ class Composite(Space[T_co]):
         return [self._pack(row) for row in zip(*columns, strict=True)]
 
     def __getitem__(self, index: Any) -> Any:
-        """Return a subspace, or a tuple of them for a slice."""
         return self.spaces[index]
 
     def __len__(self) -> int:
-        """Return the number of subspaces."""
         return len(self.spaces)
 
 

@@ -156,7 +156,6 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Space]):
         return KeysView(self.spaces)
 
     def __getitem__(self, key: str) -> Space:
-        """Return the subspace for a key."""
         return self.spaces[key]
 
     def __setitem__(self, key: str, value: Space) -> None:
@@ -169,11 +168,9 @@ class Dict(Composite[dict[str, T_co]], collections.abc.Mapping[str, Space]):
         self.spaces[key] = value
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys in the order of the space."""
         return iter(self.spaces)
 
     def __repr__(self) -> str:
-        """Return the subspaces by key as text."""
         return f"Dict({', '.join(f'{key!r}: {space}' for key, space in self.spaces.items())})"
 
     def __eq__(self, other: object) -> bool:

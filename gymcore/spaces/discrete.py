@@ -187,13 +187,11 @@ class Discrete(ArraySpace[IntegerT_co]):
         return [self.dtype.type(sample) for sample in sample_n]
 
     def __repr__(self) -> str:
-        """Return `n` as text, with `start` and the dtype if they are not the defaults."""
         start = f", start={self.start}" if self.start != 0 else ""
         dtype = f", dtype={self.dtype}" if self.dtype != np.int64 else ""
         return f"Discrete({self.n}{start}{dtype})"
 
     def __eq__(self, other: object) -> bool:
-        """Return whether `other` is the same range of integers with the same dtype."""
         return (
             isinstance(other, Discrete)
             and self.dtype == other.dtype

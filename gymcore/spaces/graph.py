@@ -262,11 +262,9 @@ class Graph(Space[GraphInstance]):
         return result
 
     def __repr__(self) -> str:
-        """Return the two spaces as text."""
         return f"Graph({self.node_space}, {self.edge_space})"
 
     def __eq__(self, other: object) -> bool:
-        """Return whether `other` is a `Graph` with equal node and edge spaces."""
         return (
             isinstance(other, Graph)
             and self.node_space == other.node_space

@@ -32,7 +32,6 @@ class ObjectBatch:
     """Makes batches of elements that do not fit into an array of a fixed shape, such as texts."""
 
     def __init__(self, space: Space, copy: bool = True) -> None:
-        """Store the space of an element, and whether batches are deep copies."""
         self.space = space
         self.copy = copy
         self._out: object = None

@@ -137,9 +137,7 @@ class MultiBinary(ArraySpace[npt.NDArray[np.int8]]):
         return bool(np.all((x == 0) | (x == 1)))
 
     def __repr__(self) -> str:
-        """Return `n` as text."""
         return f"MultiBinary({self.n})"
 
     def __eq__(self, other: object) -> bool:
-        """Return whether `other` is a `MultiBinary` with the same `n`."""
         return isinstance(other, MultiBinary) and self.n == other.n

@@ -229,7 +229,6 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
         return subspace._with_generator_of(self)
 
     def __len__(self) -> int:
-        """Return the length of the first axis."""
         if self.nvec.ndim >= 2:
             logger.warn(
                 "Getting the length of a multi-dimensional MultiDiscrete space.", stacklevel=2
@@ -237,12 +236,10 @@ class MultiDiscrete(ArraySpace[npt.NDArray[IntegerT_co]]):
         return len(self.nvec)
 
     def __repr__(self) -> str:
-        """Return `nvec` as text, with `start` unless it is all zeros."""
         start = f", start={self.start}" if (self.start != 0).any() else ""
         return f"MultiDiscrete({self.nvec}{start})"
 
     def __eq__(self, other: object) -> bool:
-        """Return whether `other` has the same ranges, shape and dtype."""
         return (
             isinstance(other, MultiDiscrete)
             and self.dtype == other.dtype

@@ -159,11 +159,9 @@ class OneOf(Composite[tuple[np.int64, T_co]]):
         return result
 
     def __repr__(self) -> str:
-        """Return the subspaces as text."""
         return f"OneOf({', '.join(map(str, self.spaces))})"
 
     def __eq__(self, other: object) -> bool:
-        """Return whether `other` is a `OneOf` with equal subspaces."""
         return isinstance(other, OneOf) and self.spaces == other.spaces
 
 

@@ -223,11 +223,9 @@ class Sequence(Space):
         return [stack(space, space.from_jsonable(sample)) for sample in sample_n]
 
     def __repr__(self) -> str:
-        """Return the feature space and the form of the sequences as text."""
         return f"Sequence({self.feature_space}, stack={self.stack})"
 
     def __eq__(self, other: object) -> bool:
-        """Return whether `other` has an equal feature space and the same form of sequences."""
         return (
             isinstance(other, Sequence)
             and self.feature_space == other.feature_space

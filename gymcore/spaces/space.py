@@ -218,7 +218,6 @@ class Space(Generic[T_co]):
         raise NotImplementedError(f"{type(self).__name__} does not define `contains`")
 
     def __contains__(self, x: object) -> bool:
-        """Return whether `x` is an element of the space."""
         return self.contains(x)
 
     def to_jsonable(self, sample_n: Iterable[Any]) -> Any:

@@ -235,11 +235,9 @@ class Text(Space[str]):
         )
 
     def __repr__(self) -> str:
-        """Return the lengths and the characters as text."""
         return f"Text({self.min_length}, {self.max_length}, charset={self.characters})"
 
     def __eq__(self, other: object) -> bool:
-        """Return whether `other` has the same lengths and the same set of characters."""
         return (
             isinstance(other, Text)
             and self.min_length == other.min_length

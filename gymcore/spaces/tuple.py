@@ -84,9 +84,7 @@ class Tuple(Composite[tuple[T_co, ...]], collections.abc.Sequence[Space]):
         return all(part in space for space, part in zip(self.spaces, x, strict=True))
 
     def __repr__(self) -> str:
-        """Return the subspaces as text."""
         return f"Tuple({', '.join(map(str, self.spaces))})"
 
     def __eq__(self, other: object, /) -> bool:
-        """Return whether `other` is a `Tuple` with equal subspaces."""
         return isinstance(other, Tuple) and self.spaces == other.spaces

@@ -164,7 +164,6 @@ class EnvSpec:
     """`gymcore.make`, which a higher layer defines and sets here."""
 
     def __post_init__(self) -> None:
-        """Split the id into its parts."""
         self.namespace, self.name, self.version = parse_env_id(self.id)
 
     def make(self, **kwargs: object) -> Any:

@@ -288,7 +288,6 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         return vector_infos
 
     def __enter__(self) -> Self:
-        """Return self; leaving the `with` block closes the environments."""
         return self
 
     def __exit__(self, *args: object) -> None:
@@ -296,7 +295,6 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         self.close()
 
     def __repr__(self) -> str:
-        """Return the class, the id if there is one, and the number of environments."""
         num_envs = getattr(self, "num_envs", None)
         if self.spec is None:
             return f"{type(self).__name__}(num_envs={num_envs})"
@@ -470,7 +468,6 @@ class VectorWrapper(
         self.env.set_attr(name, values)
 
     def __repr__(self) -> str:
-        """Return the wrapper's name around the wrapped environment's."""
         return f"<{type(self).__name__}, {self.env}>"
 
 
@@ -493,7 +490,6 @@ class VectorObservationWrapper(VectorWrapper[WrapperObsType, ActType, ObsType, A
     _lane_arrays = ()
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
-        """Wrap `env`."""
         super().__init__(env)
         if "autoreset_mode" not in env.metadata:
             logger.warn(f"Vector environment ({env}) is missing `autoreset_mode` metadata key.")

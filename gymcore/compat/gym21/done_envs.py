@@ -55,7 +55,6 @@ class DoneEnv(Adapter, Env):
     waiting_seed: int | None = None
 
     def __init__(self, env: gymcore.Env) -> None:
-        """Adapt an environment with the current interface to Gym 0.21."""
         super().__init__(env, spaces)
         self.spec = env.spec
         self.reward_range = env.reward_range
@@ -129,7 +128,6 @@ class DoneEnv(Adapter, Env):
             base.render_mode = original_mode
 
     def __str__(self) -> str:
-        """Return `<Class<id>>`, or `<Class instance>` for an environment without a spec."""
         return Env.__str__(self)
 
     __repr__ = __str__
@@ -156,7 +154,6 @@ class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
     """
 
     def __init__(self, env: Any) -> None:
-        """Wrap a vector environment, or a wrapper of Gym 0.26 around one."""
         super().__init__(env if isinstance(env, VectorEnv) else env.unwrapped)
         self.env = env
         mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
@@ -167,7 +164,6 @@ class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """Return an attribute of an inner layer."""
             return inner_attribute(self.__dict__.get("env"), name)
 
     def seed(self, seed: int | Sequence[int | None] | None = None) -> list[list[int | None]]:

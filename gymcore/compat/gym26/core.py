@@ -86,7 +86,6 @@ class Wrapper(
     if not TYPE_CHECKING:  # a type checker that saw this would accept any attribute
 
         def __getattr__(self, name: str) -> object:
-            """Return an attribute of an inner layer."""
             env = self.__dict__.get("env")
             # Not initialized yet, or a property that failed: the base class raises the error.
             if env is None or (hasattr(type(self), name) and not name.startswith("_")):

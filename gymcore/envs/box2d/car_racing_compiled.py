@@ -76,11 +76,9 @@ class _WheelField(EpisodeField):
     """A number of a wheel: an element of a field of its lane's episode."""
 
     def __get__(self, wheel: _Wheel, owner: type) -> float:
-        """The wheel's value."""
         return self if wheel is None else self.kind(wheel._episode[self.name][wheel.index])
 
     def __set__(self, wheel: _Wheel, value: float) -> None:
-        """Write the wheel's value."""
         wheel._episode[self.name][wheel.index] = self.kind(value)
 
 
@@ -90,7 +88,6 @@ class _Wheel(BodyOf):
     def __init__(
         self, body: Body, joint: Joint, index: int, episode: np.void, road: Sequence[Body]
     ) -> None:
-        """Store the joint to the hull, the number of the wheel, the episode, and the road."""
         super().__init__(body)
         self.joint, self.index, self._episode, self._road = joint, index, episode, road
 
@@ -109,7 +106,6 @@ class _Tile(BodyOf):
     """A piece of road."""
 
     def __init__(self, body: Body, idx: int, episode: np.void) -> None:
-        """Store the number of the piece, and the episode of its lane."""
         super().__init__(body)
         self.idx, self._episode = idx, episode
 
@@ -141,7 +137,6 @@ class _CompiledCar(Car):
         self._episode = episode
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse to replace the bodies and methods of the car."""
         if hasattr(self, name):
             raise AttributeError(f"car.{name}: cannot be set; compiled code does not read it")
         super().__setattr__(name, value)

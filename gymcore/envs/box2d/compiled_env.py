@@ -24,20 +24,16 @@ class EpisodeField:
     """An attribute of an environment that is a field of its lane's episode."""
 
     def __init__(self, kind: type[bool | float]) -> None:
-        """Store the type of the values."""
         self.kind = kind
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Store the attribute's name."""
         self.name = name
 
     def __get__(self, env: Any, owner: type) -> Any:
-        """The lane's value."""
         return self if env is None else self.kind(env._episode[self.name])
 
     def __set__(self, env: Any, value: float) -> None:
-        """Write the lane's value."""
         env._episode[self.name] = self.kind(value)
 
 
@@ -48,7 +44,6 @@ class BodyOf(Box2D.b2Body):
     """
 
     def __init__(self, body: Body) -> None:
-        """Refer to the body that another object of the package refers to."""
         self.this = body.this
 
 
@@ -56,7 +51,6 @@ class Foot(BodyOf):
     """A body with an attribute for contact with the ground."""
 
     def __init__(self, body: Body, joint: Joint, touches: npt.NDArray[np.int32]) -> None:
-        """Store the joint to the part above, and the element of the lane's episode."""
         super().__init__(body)
         self.joint, self._touches = joint, touches
 

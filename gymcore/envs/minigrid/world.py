@@ -177,13 +177,11 @@ class Grid:
         return Grid(self._lane.copy(), object())
 
     def __contains__(self, key: object) -> bool:
-        """Return whether a cell has an object equal to `key`, or of (color or None, type)."""
         if not isinstance(key, tuple):
             return key is not None and key in self.grid
         return any(key in ((o.color, o.type), (None, o.type)) for o in self.grid if o is not None)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether types, colors and states of all cells are equal."""
         return isinstance(other, Grid) and np.array_equal(self.encode(), other.encode())
 
     def encode(self, vis_mask: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.uint8]:

@@ -70,7 +70,6 @@ class Range(Weight[tuple[float, ...]]):
         super().__init__(encode=as_range, decode=tuple)
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Derive the names of the columns from the attribute's name."""
         self.name = name
         self.columns = (f"{name}_low", f"{name}_high")
 
@@ -112,7 +111,6 @@ class PrivateName:
         self.weight = weight
 
     def __get__(self, env: Any, owner: type) -> Any:
-        """Return the lane's value, or the constant of a subclass."""
         if env is None:
             return self
         if self.weight.name not in env.parameters:

@@ -47,7 +47,6 @@ class Pen:
     """Draws in units of a tile, with the origin at its upper left corner."""
 
     def __init__(self, surface: pygame.Surface, corner: Point, tile: float) -> None:
-        """Store the upper left corner and the side length of the tile in pixels."""
         self.surface = surface
         self.corner = corner
         self.tile = tile

@@ -119,7 +119,6 @@ class MessageStream:
         self._socket.close()
 
     def __del__(self) -> None:
-        """Close the pipe."""
         with contextlib.suppress(Exception):
             self.close()
 
@@ -255,7 +254,6 @@ class _BlockingStream:
     """A `MessageStream` for systems whose pipes are not sockets; `send` ignores its deadline."""
 
     def __init__(self, connection: Connection) -> None:
-        """Take over a connection."""
         self._connection = connection
         self._incoming: deque[bytes] = deque()
         self.ended = False

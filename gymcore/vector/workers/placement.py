@@ -46,7 +46,6 @@ class Placement:
         self._woke_at = self._check_at = 0.0
 
     def __enter__(self) -> None:
-        """Begin to wait."""
         now = time.monotonic()
         if now >= self._check_at and not self._is_pinned:
             self._check(now)

@@ -72,7 +72,6 @@ class SharedBlock:
     """
 
     def __init__(self) -> None:
-        """Create a block of size 0."""
         self.fd = -1
         # On Windows, memory is identified by a tag and exists as long as a mapping of it.
         self._tag = f"gymcore-{uuid.uuid4()}" if sys.platform == "win32" else ""
@@ -105,7 +104,6 @@ class SharedBlock:
             os.close(fd)
 
     def __del__(self) -> None:
-        """Close the file descriptor."""
         with contextlib.suppress(Exception):
             self.close()
 
@@ -169,7 +167,6 @@ class Plan:
     offsets: dict[str, int] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the offsets of the parts, one after another."""
         n = self.num_envs
         sizes = {
             "channel": Channel.nbytes(len(self.bounds), n),

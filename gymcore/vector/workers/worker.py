@@ -250,7 +250,6 @@ class Worker:
         stream: MessageStream,
         envs: list[Env],
     ) -> None:
-        """Connect the lanes with their part of the shared memory."""
         self._index = index
         self._lo, self._hi = plan.bounds[index]
         self._plan = plan

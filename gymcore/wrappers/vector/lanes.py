@@ -45,7 +45,6 @@ class LaneWrapper(VectorWrapper):
     """
 
     def __init__(self, env: VectorEnv) -> None:
-        """Wrap `env`."""
         super().__init__(env)
         self._episodes = LaneEpisodes(env)
 
@@ -92,7 +91,6 @@ class SpacesOnly(Env):
     """A stand-in for one environment of a batch, for constructing a single wrapper."""
 
     def __init__(self, observation_space: Space, action_space: Space) -> None:
-        """Store the spaces."""
         self.observation_space = observation_space
         self.action_space = action_space
 
@@ -122,8 +120,6 @@ class VectorForm:
     _single: Callable[..., object]
 
     def __init__(self, env: VectorEnv, *args: object, **kwargs: object) -> None:
-        """Wrap a vector environment."""
-
         def wrap(lane: Env) -> object:
             return self._single(lane, *args, **kwargs)
 

@@ -195,7 +195,6 @@ class LaneStreams:
     """
 
     def __init__(self, env: VectorEnv) -> None:
-        """Use the lanes of a vector environment."""
         self._engine = env.unwrapped
         self._streams: dict[int, np.random.Generator] = {}
 

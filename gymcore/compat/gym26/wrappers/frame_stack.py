@@ -90,7 +90,6 @@ class LazyFrames:
         return stack if dtype is None else stack.astype(dtype, copy=False)
 
     def __len__(self) -> int:
-        """Return the number of frames."""
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Array:
@@ -106,15 +105,12 @@ class LazyFrames:
     # NumPy evaluates `array == frames` with `__array__`.
 
     def __eq__(self, other: object) -> Any:
-        """Compare as an array: element by element."""
         return self[:] == (other[:] if isinstance(other, LazyFrames) else other)
 
     def __ne__(self, other: object) -> Any:
-        """Compare as an array: element by element."""
         return self[:] != (other[:] if isinstance(other, LazyFrames) else other)
 
     def __repr__(self) -> str:
-        """Return the shape and dtype."""
         return f"LazyFrames(shape={self.shape}, dtype={self.dtype})"
 
 

@@ -36,7 +36,6 @@ class NormalizeObservation(Wrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Env | VectorEnv, epsilon: float = 1e-8) -> None:
-        """Wrap an environment or a vector environment."""
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
         self.num_envs = getattr(env, "num_envs", 1)
@@ -91,7 +90,6 @@ class NormalizeReward(Wrapper, RecordConstructorArgs):
     """
 
     def __init__(self, env: Env | VectorEnv, gamma: float = 0.99, epsilon: float = 1e-8) -> None:
-        """Wrap an environment or a vector environment."""
         Wrapper.__init__(self, env)
         self.is_vector_env = getattr(env, "is_vector_env", False)
         self.num_envs = getattr(env, "num_envs", 1)

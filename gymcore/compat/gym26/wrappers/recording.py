@@ -161,7 +161,6 @@ class VideoRecorder:
         return {**self.__dict__, "enabled": False, "_recorder": None}
 
     def __del__(self) -> None:
-        """Finish the file."""
         recorder = self.__dict__.get("_recorder")
         if recorder is not None:
             recorder.finish()

@@ -167,7 +167,6 @@ class FlattenObservation(ObservationWrapper, RecordConstructorArgs):
     """Flatten observations into one array; see `gymcore.spaces.flatten`."""
 
     def __init__(self, env: Env) -> None:
-        """Wrap an environment whose observation space can be flattened."""
         ObservationWrapper.__init__(self, env)
         self.observation_space = flatten_space(env.observation_space)
 

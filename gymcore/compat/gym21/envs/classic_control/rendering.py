@@ -43,7 +43,6 @@ class Transform:
         rotation: float = 0.0,
         scale: Sequence[float] = (1.0, 1.0),
     ) -> None:
-        """Store a translation, a rotation [rad] and one scale per axis."""
         self.set_translation(*translation)
         self.set_rotation(rotation)
         self.set_scale(*scale)
@@ -127,7 +126,6 @@ class Line(Geom):
     """A line between two points."""
 
     def __init__(self, start: Sequence[float] = (0, 0), end: Sequence[float] = (0, 0)) -> None:
-        """Store the points."""
         super().__init__((start, end))
 
 
@@ -135,7 +133,6 @@ class Compound(Geom):
     """Geometries with shared attributes."""
 
     def __init__(self, gs: Iterable[Geom]) -> None:
-        """Store geometries."""
         super().__init__()
         self.gs = list(gs)
 

@@ -37,7 +37,6 @@ class DiscreteEnv(Env):
         P: Mapping[int, Mapping[int, Outcomes]],
         isd: npt.NDArray[np.float64],
     ) -> None:
-        """Store the table, and draw an initial state."""
         self.nS, self.nA, self.P, self.isd = nS, nA, P, isd
         self.observation_space, self.action_space = Discrete(nS), Discrete(nA)
         self.seed()
