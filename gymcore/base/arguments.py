@@ -127,7 +127,7 @@ def checked_seeds(
     return _as_seed(seed, "seed")
 
 
-def check_rewards_are_numbers(rewards: Any) -> None:
+def check_rewards_are_numbers(rewards: npt.ArrayLike) -> None:
     """Raise `InvalidArgument` if rewards of lanes are vectors, which only engines support.
 
     Examples:

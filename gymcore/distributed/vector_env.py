@@ -188,7 +188,6 @@ class RayVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         return self._observations(), rewards, terminated, truncated, infos
 
     def _checked_actions(self, actions: ActType, count: int) -> list[object]:
-        """Return the actions of each actor."""
         if self._action_layout is not None:
             batch = checked_actions(self._action_layout, actions, count)
             return [map_leaves(itemgetter(slice(*lanes)), batch) for lanes in self._bounds]

@@ -42,7 +42,6 @@ def _power(base: Any, exponent: Any) -> object:
 
 
 def _round(value: Any, digits: object = None) -> object:
-    """Equivalent of `round`."""
     if digits is None:
         return round(value)
     return round(value, count("reward_shaping: digits of round", digits, -MAX_DIGITS, MAX_DIGITS))

@@ -31,7 +31,7 @@ from gymcore.spaces.utils import unflatten
 UNBOUNDED = 1e6
 """A bound of this magnitude or larger counts as no bound."""
 
-Convert = Callable[[Any], Any]
+Convert = Callable[..., Any]
 
 
 class SpaceSpec(NamedTuple):
@@ -210,7 +210,7 @@ def _component_names(keys: list[str]) -> dict[str, str]:
     return names
 
 
-DESCRIBED: dict[type, Callable[[Any, Kind], SpaceSpec]] = {
+DESCRIBED: dict[type, Callable[..., SpaceSpec]] = {
     Discrete: _of_discrete,
     MultiBinary: _of_multi_binary,
     MultiDiscrete: _of_multi_discrete,

@@ -146,7 +146,6 @@ def _type_name(value: Any, where: str) -> str:
 
 
 def _checked_shape(shape: int | Iterable[int], where: str) -> tuple[int, ...]:
-    """Return a shape as a tuple."""
     try:
         axes = [shape] if isinstance(shape, (int, np.integer)) else list(shape)
         result = tuple(operator.index(axis) for axis in axes)

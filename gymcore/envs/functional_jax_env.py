@@ -326,7 +326,6 @@ class DrawnFunctions:
     default_params: Any
 
     def _draw(self, state: Any, render_state: Any, params: ParamsLike) -> None:
-        """Draw a state on the surface."""
         raise NotImplementedError
 
     def render_image(

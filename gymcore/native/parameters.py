@@ -18,7 +18,7 @@ from gymcore_ext.engine.batch import Batch
 KernelSpec: TypeAlias = dict[str, Any]
 Number: TypeAlias = SupportsFloat | SupportsIndex | str
 # Function from a value to one float64 for each column.
-Encode: TypeAlias = Callable[[Any], tuple[float, ...]]
+Encode: TypeAlias = Callable[..., tuple[float, ...]]
 Value = TypeVar("Value", default=float, covariant=True)
 
 
@@ -171,7 +171,7 @@ def flag() -> Parameter[bool]:
 class Derived:
     """An attribute that is computed from parameters: it can only be set to its own value."""
 
-    def __init__(self, value: Callable[[Any], float], formula: str) -> None:
+    def __init__(self, value: Callable[..., float], formula: str) -> None:
         self.value = value
         self.formula = formula
         self.name = ""

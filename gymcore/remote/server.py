@@ -343,7 +343,7 @@ class Server(NoCopies):
                 text = str(problem)[:10_000]
             except Exception:
                 text = f"an exception of {type(problem)}, which has no text"
-            return encode((VERSION, number, "error", (kinds, _unicode(text), _unicode(trace))))
+            return encode((VERSION, number, "error", (kinds, _escaped(text), _escaped(trace))))
 
     def _refuse(self, number: object, expected: str) -> list[Frame]:
         self.refused += 1
@@ -379,7 +379,7 @@ class Server(NoCopies):
         self.close()
 
 
-def _unicode(text: str) -> str:
+def _escaped(text: str) -> str:
     """Return a text that can be sent, with lone surrogates escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
 

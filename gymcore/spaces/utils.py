@@ -442,13 +442,11 @@ def _map_graph(
 
 
 def _flatten_batch(space: Space, batch: object) -> object:
-    """Flatten each element of a batch."""
     items = _elements(space, batch)
     return stack(flatten_space(space), [flatten(space, item) for item in items])
 
 
 def _unflatten_batch(space: Space, batch: object) -> object:
-    """Unflatten each element of a batch."""
     items = _elements(flatten_space(space), batch)
     return stack(space, [unflatten(space, item) for item in items])
 

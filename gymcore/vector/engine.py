@@ -291,7 +291,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
             InvalidArgument: If a seed, mask or option is invalid (`ValueError`); nothing is reset.
             ArgumentTypeError: If one has the wrong type (`TypeError`); nothing is reset.
             AlreadyPendingCallError: If a mask is given before all results are received.
-            EnvironmentFailed: If an environment raises; all must be reset next.
+            EnvironmentFailed: If an environment raises; then reset all of them.
         """
         request = self._checked_reset("reset", seed, options)
         results = self._reset_lanes(*request)
@@ -346,7 +346,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
             InvalidAction: If there is not one action for each environment, or one does not fit.
             AlreadyPendingCallError: If results have not been received yet.
             UnsupportedMode: If `env_ids` is given and the engine can only step all environments.
-            EnvironmentFailed: If an environment raises; all must be reset next.
+            EnvironmentFailed: If an environment raises; then reset all of them.
         """
         if env_ids is not None:
             return self._step_some("step", actions, env_ids)

@@ -33,7 +33,7 @@ class LaneState(NamedTuple):
 
 
 def save_env(env: Env, lane: int) -> tuple[object, Layers]:
-    """Return the first two parts of a `LaneState`; errors name the lane.
+    """Return the states of an environment and of its wrappers; errors name the lane.
 
     Raises:
         StateNotSupported: If the environment has no `get_state` and `set_state`, or an attribute

@@ -356,7 +356,6 @@ class ConvertsArrays:
         return self._from_env(self.env.render())
 
     def _to_env(self, value: object) -> object:
-        """Convert a value for the environment."""
         if _is_tensor(value) and _library(self._env_xp).name == "numpy":
             return _torch_to_numpy(value)
         return array_conversion(value, self._env_xp, self._env_device)

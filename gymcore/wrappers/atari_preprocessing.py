@@ -216,7 +216,6 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
         return self._get_obs(), info
 
     def _reset_env(self, **kwargs: Any) -> Info:
-        """Reset the environment and return the info."""
         return self.env.reset(**kwargs)[1]
 
     def _draw_noops(self) -> int:

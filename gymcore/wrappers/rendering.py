@@ -100,7 +100,7 @@ class RenderCollection(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstr
             self.frame_list = []
         self.frame_list.append(copied(self.env.render()))
 
-    def render(self) -> list[Any]:
+    def render(self) -> list[object]:
         """Return the collected frames, and clear the list if `pop_frames`."""
         frames = self.frame_list
         if self.pop_frames:
@@ -407,7 +407,6 @@ class _NoisyFrames(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructo
         )
 
     def _add_noise(self, frame: _Frame) -> _Frame:
-        """Return a copy of the frame with noise."""
         raise NotImplementedError
 
     def _noise(self, shape: tuple[int, ...]) -> _Frame:

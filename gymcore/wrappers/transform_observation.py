@@ -209,7 +209,6 @@ def _pick_indices(indices: Sequence[int], observation: tuple[object, ...]) -> tu
 
 
 def _checked_keys(keys: Sequence[Any], space: Dict) -> Sequence[str]:
-    """Check the keys of a `Dict` space, and return them."""
     if not all(isinstance(key, str) for key in keys):
         raise error.FailedTypeCheck(f"All filter keys must be strings for a Dict space, got {keys}")
     missing = [key for key in keys if key not in space.spaces]
@@ -479,7 +478,6 @@ def _convert_batch(kind: np.dtype, batch: npt.ArrayLike) -> Array:
 
 
 def _space_of_dtype(space: Space, dtype: npt.DTypeLike) -> tuple[Space, np.dtype]:
-    """Return the space with another dtype, and the dtype."""
     if not isinstance(space, (Box, Discrete, MultiDiscrete, MultiBinary)):
         raise error.FailedTypeCheck(
             "DtypeObservation requires a Box, Discrete, MultiDiscrete, or MultiBinary space, "
@@ -733,7 +731,6 @@ class AddRenderObservation(TransformObservation[WrapperObsType, ActType, ObsType
 
 
 def _observed_with_frame(env: Env, join: Join, observation: object) -> object:
-    """Return an observation with the current frame."""
     return join(observation, env.render())
 
 

@@ -318,12 +318,12 @@ cdef void draw_scenery(image_t* image, const camera_t* camera, const car_t* car)
     cdef rgb_t[3] road_colors
     cdef double[4][2] field = [
         [PLAYFIELD, PLAYFIELD], [PLAYFIELD, -PLAYFIELD], [-PLAYFIELD, -PLAYFIELD], [-PLAYFIELD, PLAYFIELD]]
-    cdef bint is_all = max(fabs(camera.car_x), fabs(camera.car_y)) + camera.reach < PLAYFIELD
+    cdef bint sees_field_only = max(fabs(camera.car_x), fabs(camera.car_y)) + camera.reach < PLAYFIELD
     cdef double[4][2] square
     cdef double left, low
     cdef int k
-    fill(image.runs[0], (HEIGHT - HIDDEN_ROWS) * STATE, field_color if is_all else 0)
-    if not is_all:
+    fill(image.runs[0], (HEIGHT - HIDDEN_ROWS) * STATE, field_color if sees_field_only else 0)
+    if not sees_field_only:
         draw_shape(image, camera, field[0], 4, field_color, True)
     for k in range(SQUARES * SQUARES):
         left, low = GRASS_DIM * (2 * (k // SQUARES) - 20), GRASS_DIM * (2 * (k % SQUARES) - 20)
@@ -337,7 +337,7 @@ cdef void draw_scenery(image_t* image, const camera_t* camera, const car_t* car)
             draw_ground(image, camera, car.borders[k][0], RED if k % 2 else WHITE)
 
 
-cdef void draw_part(
+cdef void draw_body_polygon(
     image_t* image, const camera_t* camera, const body_t* body, const vec_t* corners, int count, rgb_t color
 ) noexcept nogil:
     cdef double[MAX_CORNERS][2] points
@@ -364,7 +364,7 @@ cdef void draw_stripe(image_t* image, const camera_t* camera, const body_t* body
     for k in range(4):
         corners[k].x = <float> (WHEEL_WIDTH if k == 1 or k == 2 else -WHEEL_WIDTH)
         corners[k].y = <float> (27 * (near if k < 2 else far) * SIZE)
-    draw_part(image, camera, body, corners, 4, STRIPE_COLOR)
+    draw_body_polygon(image, camera, body, corners, 4, STRIPE_COLOR)
 
 
 cdef void draw_car(image_t* image, const camera_t* camera, const car_t* car) noexcept nogil:
@@ -378,7 +378,7 @@ cdef void draw_car(image_t* image, const camera_t* camera, const car_t* car) noe
         while fixture != NULL:
             shape = <const polygon_shape_t*> fixture.shape
             if shape.type == POLYGON:  # a program may have added another shape
-                draw_part(image, camera, body, shape.vertices, shape.count, BLACK if k <= WHEELS else HULL_COLOR)
+                draw_body_polygon(image, camera, body, shape.vertices, shape.count, BLACK if k <= WHEELS else HULL_COLOR)
             fixture = fixture.next
         if k <= WHEELS:
             draw_stripe(image, camera, body, car.episode.phase[k - 1])

@@ -238,7 +238,6 @@ class BipedalWalker(Box2DEnv[npt.NDArray[np.float32]]):
         self.terrain = build_terrain(self.world, terrain)
 
     def _generate_clouds(self) -> None:
-        """Draw the clouds."""
         numbers = self.np_random.random((_CLOUDS, 1 + 2 * _CLOUD_CORNERS))
         self.cloud_poly = cloud_polygons(make_clouds(numbers))
 

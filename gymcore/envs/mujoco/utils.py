@@ -111,5 +111,4 @@ def _mujoco_env(env: Env) -> MujocoEnv:
 
 
 def _state_bits(state_type: mujoco.mjtState | int | None, default: str) -> int:
-    """Return the number of a state type."""
     return int(getattr(mujoco_module().mjtState, default) if state_type is None else state_type)

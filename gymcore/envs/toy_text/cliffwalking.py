@@ -82,7 +82,6 @@ class CliffWalkingEnv(GridEnv):
         self._make(self._table(), render_mode)
 
     def _build_table(self) -> Transitions:
-        """Return the table of transitions."""
         cells = [divmod(s, COLUMNS) for s in range(self.nS)]
         outcomes = self._calculate_transition_prob
         table = {s: {a: outcomes(cell, a) for a in range(4)} for s, cell in enumerate(cells)}

@@ -95,7 +95,6 @@ class TabularEnv(NativeDiscreteEnv):
         super().check_kernel()
 
     def _masks(self) -> npt.NDArray[np.int8] | None:
-        """Return `Transitions.masks`."""
         return None
 
     def batch_options(self) -> Info:
@@ -468,7 +467,6 @@ def _distribution(initial: npt.ArrayLike, states: int) -> npt.NDArray[np.float64
 
 
 def _outcomes(entry: Any, state: int, action: int, table: Transitions) -> list[Outcome]:
-    """Check the outcomes of an action, and return them."""
     name = f"P[{state}][{action}]"
     if _length(entry, name) == 0:
         raise InvalidArgument(f"{name}: expected at least one outcome, got none")
@@ -480,7 +478,6 @@ def _outcomes(entry: Any, state: int, action: int, table: Transitions) -> list[O
 
 
 def _outcome(entry: Any, name: str, states: int) -> Outcome:
-    """Check one outcome, and return it."""
     try:
         probability, state, reward, terminated = entry
         probability, reward = probability + 0, reward + 0

@@ -162,7 +162,6 @@ class TaxiEnv(GridEnv):
     # --- the table -----------------------------------------------------------------------------
 
     def _build_table(self) -> Transitions:
-        """Return the table of transitions."""
         table: dict[int, dict[int, list[Outcome]]] = {
             s: {a: [] for a in range(NUM_ACTIONS)} for s in range(NUM_STATES)
         }

@@ -114,7 +114,6 @@ def _run_loop(
     index: int,
     *shared: object,
 ) -> None:
-    """Run the loop in its process."""
     loop, env_fn = functions
     errors = _ErrorQueue(setup)
     parent_pipe = multiprocessing.Pipe()[0]  # a dummy for the loop to close; the real one is closed
@@ -342,7 +341,6 @@ class CustomWorkers:
         return [failure._replace(call=self._call) for failure in failures]
 
     def _batch(self, env_observations: Sequence[object]) -> object:
-        """Return the batch of observations."""
         if self._memory is not None:
             observations = read_from_shared_memory(self._space, self._memory, len(self._workers))
             return deepcopy(observations) if self._copy else observations

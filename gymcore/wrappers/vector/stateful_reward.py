@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -99,7 +98,7 @@ class NormalizeReward(
         self.env.end_episodes(mask)
         self._ended[mask] = True
 
-    def normalize(self, reward: Any) -> Any:
+    def normalize(self, reward: np.ndarray) -> np.ndarray:
         """Divide rewards by the standard deviation of the discounted sums so far.
 
         Args:

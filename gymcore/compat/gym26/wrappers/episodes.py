@@ -297,5 +297,4 @@ class VectorListInfo(Wrapper, RecordConstructorArgs):
         return observations, self._list(infos)
 
     def _list(self, infos: Info) -> list[Info]:
-        """Return the infos of each environment."""
         return [split_info(infos, lane) if infos else {} for lane in range(self.num_envs)]
