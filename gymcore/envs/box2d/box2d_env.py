@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         b2World,
     )
 
-STATE_VERSION = 3
+STATE_VERSION = 4
 
 # The random values of the start of an episode, and of a step; and a saved state.
 Start = tuple[Any, ...]

@@ -295,13 +295,10 @@ class CarRacing(RacingDeclarations[ActType], Box2DEnv[ActType]):
                 tuple((str(color.dtype), tuple(color.tolist())) for color in colors),
             )
         )
-        observation = self._draw_observation()
-        if self.render_mode == "human":
-            self.render()
-        return observation, {}
+        return self.step(None)[0], {}
 
     def _begin(self, start: Start) -> None:
-        """Build track and car, and do the first step, which has no action."""
+        """Build track and car."""
         self._use_colors(tuple(np.array(color, dtype) for dtype, color in start[1]))
         self._destroy()
         self.contactListener_keepref = FrictionDetector(self, self.lap_complete_percent)
@@ -317,7 +314,6 @@ class CarRacing(RacingDeclarations[ActType], Box2DEnv[ActType]):
                 print(RETRY_TEXT)
         self.car = Car(self.world, *self.track[0][1:4])
         self.car.leaves_marks = self.render_mode in ("human", "rgb_array")
-        self._move(None)
 
     def __del__(self) -> None:
         """Break the cycles through Box2D: its bodies refer to themselves by their user data."""
@@ -375,7 +371,8 @@ class CarRacing(RacingDeclarations[ActType], Box2DEnv[ActType]):
 
         Args:
             action: An array of steering, gas and brake, or one of 0 to 4. Steering goes as far as
-                the wheels do, gas is clipped to 0..1. None means no action and no reward.
+                the wheels do, gas is clipped to 0..1. None means no action and no reward; `reset`
+                makes such a step.
 
         Returns:
             Observation (a new array), reward, terminated, truncated (False), and info.

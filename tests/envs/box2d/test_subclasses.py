@@ -273,6 +273,14 @@ def stepping(package: Any) -> Any:
     return Mine
 
 
+def stepping_in_python(package: Any) -> Any:
+    class Mine(stepping(package)):  # type: ignore[misc]
+        def _destroy(self) -> None:
+            super()._destroy()
+
+    return Mine
+
+
 def regenerating(package: Any) -> Any:
     walker = importlib.import_module(f"{package.__name__}.envs.box2d.bipedal_walker")
 
@@ -297,6 +305,7 @@ HOOKS: dict[str, tuple[Any, dict[str, Any]]] = {
     "racing in random colors": (turned, {"domain_randomize": True}),
     "racing drawn seen": (drawn, SEEN),
     "racing with its own step": (stepping, {}),
+    "racing in Python with its own step": (stepping_in_python, {}),
     "racing in other colors": (dotted, {}),
     "lander": (smoking, {}),
     "lander seen": (smoking, SEEN),
