@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn, SupportsIndex
+from typing import ClassVar, NoReturn, SupportsIndex
 
 from gymcore.error import CopyNotSupported
 
@@ -19,8 +19,9 @@ class NoCopies:
         gymcore.error.CopyNotSupported: Connection: cannot be copied or pickled; make a new one
     """
 
+    # What to do instead.
+    advice: ClassVar[str] = "make a new one"
+
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Raise `CopyNotSupported`."""
-        raise CopyNotSupported(
-            f"{type(self).__name__}: cannot be copied or pickled; make a new one"
-        )
+        raise CopyNotSupported(f"{type(self).__name__}: cannot be copied or pickled; {self.advice}")

@@ -16,7 +16,6 @@ import numpy as np
 from gymcore import error
 from gymcore.base import seeding
 from gymcore.base.arguments import check_options, split_reset_mask
-from gymcore.base.ezpickle import EzPickle
 from gymcore.base.optional_packages import pip_install
 from gymcore.core import ActType, Info, ObsType, Options
 from gymcore.experimental.functional import FuncEnv
@@ -59,16 +58,32 @@ class _JaxEnv:
     func_env: FuncEnv
     rng: jax.Array
     render_mode: str | None
+    # Names of the functions of JAX that transform `func_env`.
+    transforms: ClassVar[tuple[str, ...]] = ("jit",)
 
     def _set_up(self, func_env: FuncEnv, render_mode: str | None) -> None:
         check_functions(func_env)
-        self._jax = load_jax()
-        self.func_env = copy.copy(func_env)
         self.render_mode = render_mode
         self._frames = Frames(func_env, render_mode)
+        self._transform()
         self.state: object = None
         self._started = False
         self._seed_key(int(seeding.np_random()[0].integers(2**32)))
+
+    def _transform(self) -> None:
+        self._jax = load_jax()
+        self.func_env = copy.copy(self._frames.func_env)
+        for name in self.transforms:
+            self.func_env.transform(getattr(self._jax, name))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the attributes without transformed functions, which are made again."""
+        return {k: v for k, v in vars(self).items() if k not in ("_jax", "func_env")}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Restore the attributes, and transform the functions."""
+        vars(self).update(state)
+        self._transform()
 
     def _seed_key(self, seed: int) -> None:
         self.rng = self._jax.random.PRNGKey(seed)
@@ -103,7 +118,6 @@ class FunctionalJaxEnv(_JaxEnv, FunctionalEnv[ObsType, ActType]):
         Raises `DependencyNotInstalled` if JAX is missing.
         """
         self._set_up(func_env, render_mode)
-        self.func_env.transform(self._jax.jit)
         self.observation_space = func_env.observation_space
         self.action_space = func_env.action_space
         self.metadata = (
@@ -141,6 +155,8 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
         time_limit: Number of steps after which an episode is truncated; 0 for no limit.
     """
 
+    transforms = ("vmap", "jit")
+
     def __init__(
         self,
         func_env: FuncEnv,
@@ -155,8 +171,6 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
         Raises `DependencyNotInstalled` if JAX is missing.
         """
         self._set_up(func_env, render_mode)
-        self.func_env.transform(self._jax.vmap)
-        self.func_env.transform(self._jax.jit)
         self.num_envs = num_envs
         self.single_observation_space = func_env.observation_space
         self.single_action_space = func_env.action_space
@@ -259,22 +273,18 @@ class FunctionalJaxVectorEnv(VectorEnv, _JaxEnv):
 # --- base classes of this library's own environments with JAX functions ---------------------------
 
 
-class RegisteredJaxEnv(FunctionalJaxEnv, EzPickle):
-    """An environment for the functions of the class `functional`.
-
-    A pickle or copy contains only the arguments: call `reset` before using it.
-    """
+class RegisteredJaxEnv(FunctionalJaxEnv):
+    """An environment for the functions of the class `functional`."""
 
     functional: ClassVar[type[FuncEnv]]
 
     def __init__(self, render_mode: str | None = None, **kwargs: Any) -> None:
         """Create the environment; `kwargs` are arguments of `functional`."""
-        EzPickle.__init__(self, render_mode=render_mode, **kwargs)
         super().__init__(self.functional(**kwargs), metadata=self.metadata, render_mode=render_mode)
 
 
-class RegisteredJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
-    """A vector environment for the functions of the class `functional`; pickled the same way."""
+class RegisteredJaxVectorEnv(FunctionalJaxVectorEnv):
+    """A vector environment for the functions of the class `functional`."""
 
     functional: ClassVar[type[FuncEnv]]
 
@@ -286,7 +296,6 @@ class RegisteredJaxVectorEnv(FunctionalJaxVectorEnv, EzPickle):
         **kwargs: Any,
     ) -> None:
         """Create the vector environment; `kwargs` are arguments of `functional`."""
-        EzPickle.__init__(self, num_envs, render_mode, max_episode_steps, **kwargs)
         super().__init__(
             self.functional(**kwargs), num_envs, max_episode_steps, self.metadata, render_mode
         )

@@ -42,7 +42,7 @@ class Frames:
             raise error.UnsupportedMode(
                 f"render_mode: expected None or 'rgb_array', got {render_mode!r}"
             )
-        self._func_env = func_env
+        self.func_env = func_env
         self._mode = render_mode
         self._render_states: list[object] = []  # empty, or the render state
 
@@ -54,14 +54,18 @@ class Frames:
                 "render_mode='rgb_array'"
             )
         if not self._render_states:
-            self._render_states = [self._func_env.render_init()]
-        self._render_states[0], frame = self._func_env.render_image(state, self._render_states[0])
+            self._render_states = [self.func_env.render_init()]
+        self._render_states[0], frame = self.func_env.render_image(state, self._render_states[0])
         return frame
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the attributes without the render state."""
+        return {**vars(self), "_render_states": []}
 
     def close(self) -> None:
         """Release the render state; further calls do nothing."""
         while self._render_states:
-            self._func_env.render_close(self._render_states.pop())
+            self.func_env.render_close(self._render_states.pop())
 
 
 class FunctionalEnv(Env[ObsType, ActType]):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 import functools
 import os
 import pickle
 import threading
 import traceback
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
@@ -142,8 +144,8 @@ class _Kernel:
 
     @functools.cached_property
     def vector_class(self) -> type[NativeVectorEnv]:
-        """The vector environment's class, which is pickled as an attribute of this class."""
-        vector_class = NativeVectorEnv.of(self.owner)
+        """The vector environment's class."""
+        vector_class = _VectorEnv.of(self.owner)
         vector_class.__qualname__ = f"{self.owner.__qualname__}.vector_class"
         return vector_class
 
@@ -184,6 +186,22 @@ def _has_numba() -> bool:
         )
         return False
     return True
+
+
+class _VectorClass(type):
+    """Metaclass of the classes that are pickled as an attribute `vector_class`."""
+
+
+class _VectorEnv(NativeVectorEnv, metaclass=_VectorClass):
+    """See `NativeVectorEnv`."""
+
+
+def _reduced(cls: _VectorClass) -> str | tuple[Callable[..., Any], tuple[Any, ...]]:
+    owner = vars(cls).get("env_class")
+    return cls.__qualname__ if owner is None else (getattr, (owner, "vector_class"))
+
+
+copyreg.pickle(_VectorClass, _reduced)
 
 
 class _VectorClassDescriptor:

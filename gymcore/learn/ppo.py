@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 import gymcore
+from gymcore.base.no_copies import NoCopies
 from gymcore.core import Options
 from gymcore.error import InvalidArgument, UnsupportedMode
 from gymcore.learn.checkpoint import Checkpoint, checkpoint_errors, read_checkpoint
@@ -183,7 +184,7 @@ class Losses(NamedTuple):
     clip_fraction: float
 
 
-class PPO:
+class PPO(NoCopies):
     """A PPO agent for one environment.
 
     The matrices are small: threads of NumPy's BLAS library do not help, and wait for each other if
@@ -208,6 +209,8 @@ class PPO:
         >>> PPO.load("cartpole.npz").steps
         256
     """
+
+    advice = "send the path of a checkpoint: `save(path)`, then `PPO.load(path)`"
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ import pytest
 import gymcore as gym
 from gymcore.environment import Environment
 from gymcore.error import CopyNotSupported
-from gymcore.learn import RolloutCollector
+from gymcore.learn import PPO, DatasetWriter, ReplayBuffer, RolloutCollector
 from gymcore.remote import HostedVectorEnv, RemoteVectorEnv, Server
 from gymcore.vector.workers.default_loop import _async_worker
 from tests.remote.servers import running
@@ -51,6 +51,11 @@ def log(folder):
     return contextlib.closing(TensorBoardLog(folder))
 
 
+def dataset(folder):
+    pytest.importorskip("h5py")
+    return DatasetWriter(folder / "walks-v0", gym.make_vec("CartPole-v1", num_envs=2))
+
+
 OWNERS = {
     "async": lambda _: gym.vector.AsyncVectorEnv([make]),
     "custom_worker": lambda _: gym.vector.AsyncVectorEnv([make], worker=_async_worker),
@@ -62,6 +67,11 @@ OWNERS = {
     "collector": lambda _: contextlib.nullcontext(collector(False)),
     "collector_of_halves": lambda _: contextlib.nullcontext(collector(True)),
     "tensorboard": log,
+    "ppo": lambda _: contextlib.closing(PPO("CartPole-v1", num_envs=2, num_steps=8)),
+    "replay_buffer": lambda _: contextlib.nullcontext(
+        ReplayBuffer(gym.make_vec("CartPole-v1", num_envs=2), 8)
+    ),
+    "dataset": dataset,
 }
 
 
@@ -72,6 +82,15 @@ def test_copies_and_pickles_are_refused(owner, tmp_path):
             with pytest.raises(CopyNotSupported, match=type(original).__name__) as caught:
                 take(original)
             assert isinstance(caught.value, TypeError)
+
+
+def test_what_to_send_instead_of_an_agent():
+    message = r"PPO: .*`save\(path\)`, then `PPO\.load"
+    with (
+        contextlib.closing(PPO("CartPole-v1", num_envs=2, num_steps=8)) as ppo,
+        pytest.raises(CopyNotSupported, match=message),
+    ):
+        pickle.dumps(ppo)
 
 
 def test_copies_in_wrappers_and_after_close():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import difflib
 import functools
 import hashlib
@@ -25,6 +26,7 @@ from gymcore.jit.conversion.source import changed_attributes, find_class, is_own
 from gymcore.jit.conversion.tracing import Trace
 from gymcore.jit.conversion.unit import Unit
 from gymcore.jit.env import Env
+from gymcore.native.env import NativeEnvMeta
 from gymcore.native.kernel_spaces import array_layout, checked_action
 from gymcore.spaces.conversion import convert_space
 from gymcore.specs.entry_points import load_env_creator
@@ -53,7 +55,7 @@ def converted(
     arguments.update(kwargs)
     text, doubts = _converted(cls, arguments)
     try:
-        result = class_of_text(cls, text)
+        result = class_of_text(cls.__name__, cls.__module__, text)
         env_of_result = result()
     except Exception as problem:
         raise error_of(cls.__name__, [*doubts, _obstacle_of(problem, cls, text)]) from problem
@@ -132,23 +134,41 @@ def _obstacle_of(problem: BaseException, cls: type, text: str) -> Obstacle:
     return Obstacle(source.file, source.first_line + k, original, reason, _ANOTHER_WAY)
 
 
-def class_of_text(cls: type, text: str) -> type[Env]:
-    """Return the class that a text defines, in a module of its own."""
+def class_of_text(name: str, origin: str, text: str) -> type[Env]:
+    """Return the class `name` that a text defines, in a module of its own.
+
+    Messages name `origin`, the module of the original.
+    """
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    name = f"gymcore_converted_{cls.__name__}_{digest}"
+    module_name = f"gymcore_converted_{name}_{digest}"
     with _loading:
-        if name not in sys.modules:
-            module = ModuleType(name)
-            module.__file__ = filename = f"<{cls.__name__} converted from {cls.__module__}>"
+        if module_name not in sys.modules:
+            module = ModuleType(module_name)
+            module.__file__ = filename = f"<{name} converted from {origin}>"
             linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-            sys.modules[name] = module
+            sys.modules[module_name] = module
             try:
                 exec(compile(text, filename, "exec"), module.__dict__)
+                _texts[getattr(module, name)] = name, origin, text
             except BaseException:
-                del sys.modules[name]
+                del sys.modules[module_name]
                 raise
-    result: type[Env] = getattr(sys.modules[name], cls.__name__)
+    result: type[Env] = getattr(sys.modules[module_name], name)
     return result
+
+
+# The arguments of `class_of_text`, by class.
+_texts: dict[type, tuple[str, str, str]] = {}
+
+
+def _reduced(
+    cls: NativeEnvMeta,
+) -> str | tuple[Callable[..., NativeEnvMeta], tuple[str, str, str]]:
+    """Pickle a converted class as its text, which another process lacks, others by their names."""
+    return (class_of_text, _texts[cls]) if cls in _texts else cls.__qualname__
+
+
+copyreg.pickle(NativeEnvMeta, _reduced)
 
 
 @functools.cache

@@ -90,7 +90,7 @@ def _proved(
 ) -> type[Env] | None:
     """Return the class of a text, or None if it does not do what the original does now."""
     try:
-        result = class_of_text(cls, text.decode())
+        result = class_of_text(cls.__name__, cls.__module__, text.decode())
         prove(
             cls(**arguments),
             result(),

@@ -220,7 +220,7 @@ def test_limits_of_batches_are_those_of_the_ids() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pickles_hold_the_arguments(name: str) -> None:
+def test_pickles_continue_the_episode(name: str) -> None:
     (ours, _), _, _ = parts(name)
     env = getattr(ours, f"{name}JaxEnv")(options={"kept": 7})
     again = pickle.loads(pickle.dumps(env))
@@ -229,6 +229,13 @@ def test_pickles_hold_the_arguments(name: str) -> None:
     envs = getattr(ours, f"{name}JaxVectorEnv")(3, max_episode_steps=9)
     again = pickle.loads(pickle.dumps(envs))
     assert (again.num_envs, again.time_limit) == (3, 9)
+    for each, actions in ((env, 1), (envs, [1, 0, 1])):
+        each.reset(seed=2)
+        if name == "Pendulum":
+            actions = np.asarray(actions, np.float32).reshape(-1, 1)
+            actions = actions[0] if each is env else actions
+        other = pickle.loads(pickle.dumps(each))
+        same(each.step(actions), other.step(actions))
 
 
 def test_parameters_with_a_row_a_lane() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 import re
 import shutil
 import subprocess
@@ -369,3 +370,26 @@ def test_the_documentation_lists_the_classes_of_gymnasium():
     assert [row[0].strip("`") for row in table] == [path.split(":")[1] for path in GYMNASIUM]
     with pytest.raises(error.ConversionError, match="a fixed length"):
         jit.convert("gymnasium.envs.toy_text.blackjack:BlackjackEnv")
+
+
+READER = """
+import pickle, sys
+cls, envs = pickle.load(open(sys.argv[1], "rb"))
+assert type(envs) is cls.vector_class, cls
+observations = envs.reset(seed=3)[0], envs.step([1, 0])[0]
+env = cls(debug=True)
+pickle.dump((observations, env.reset(seed=3)[0]), open(sys.argv[1], "wb"))
+"""
+
+
+def test_another_process_unpickles_converted_classes(tmp_path, monkeypatch):
+    """It has no module with the converted class."""
+    monkeypatch.setenv("GYMCORE_JIT", "0")
+    cls = jit.convert(GridWorld, seeds=1, steps=20)
+    envs = cls.vector_class(2)
+    path = tmp_path / "pickle"
+    path.write_bytes(pickle.dumps((cls, envs)))
+    subprocess.run([sys.executable, "-c", READER, str(path)], check=True, timeout=120)
+    observations, first = pickle.loads(path.read_bytes())
+    np.testing.assert_equal(observations, (envs.reset(seed=3)[0], envs.step([1, 0])[0]))
+    np.testing.assert_equal(first, cls(debug=True).reset(seed=3)[0])
