@@ -62,7 +62,7 @@ TESTED_TOGETHER = {
     "foreign": "interop/test_gymnasium.py",
     "jit/compiled_{numpy,random}": "jit/test_compiled_functions.py",
     "jit/compiler": "jit/test_{compiled,code_files}.py",
-    "jit/conversion/{assembly,expressions,layouts,obstacles}": "jit/conversion/test_converter.py",
+    "jit/conversion/{assembly,calls,expressions,layouts,obstacles}": "jit/conversion/test_converter.py",
     "jit/conversion/{proof,source,statements,tables}": "jit/conversion/test_converter.py",
     "jit/conversion/{tracing,unit}": "jit/conversion/test_converter.py",
     "jit/{declarations,env,math}": "jit/test_{interpreted,compiled,properties}.py",

@@ -17,7 +17,7 @@ import numpy as np
 
 from gymcore import spaces
 from gymcore.jit.conversion.expressions import Binding, Known, word_in
-from gymcore.jit.conversion.layouts import items_of, number_array
+from gymcore.jit.conversion.layouts import is_number, items_of, leaves, number_array
 from gymcore.jit.conversion.source import function_of
 from gymcore.jit.conversion.statements import Statements
 from gymcore.jit.conversion.unit import Helper, Restart, Unit
@@ -84,14 +84,14 @@ def _other_functions(unit: Unit) -> Iterator[str]:
     else:
         unit.trace.has_variants = False
     yield f"def step(state, parameters, {action}, rng):\n{step}"
-    observe = _copies(
-        unit.observation_space, "observation", f"state.{unit.field_of('observation')}"
-    )
-    body = (
-        "\n".join(observe)
-        if unit.stores_observation
-        else unit.written.get("observation", "    pass")
-    )
+    body = unit.written.get("observation", "    pass")
+    if unit.stores_observation:
+        field, lines = f"state.{unit.field_of('observation')}", []
+        for keys, space in leaves(unit.observation_space):
+            part = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
+            index = "0" if is_number(space) else ":"
+            lines.append(f"    observation{part}[{index}] = {'_'.join(map(str, (field, *keys)))}")
+        body = "\n".join(lines)
     yield f"def observe(state, parameters, observation):\n{body}"
     infos = (
         f"    info.{key}{'[:]' * bool(layout.shape)} = state.{unit.field_of('info')}_{key}"
@@ -138,17 +138,6 @@ def _initial(unit: Unit, code: str) -> Iterator[str]:
             yield f"state.{name}[:] = {unit.constant(array, f'initial_{name}')}"
         elif layout.dtype is not None:
             yield f"state.{name} = {array.item()!r}"
-
-
-def _copies(space: Space, target: str, source: str) -> list[str]:
-    if isinstance(space, spaces.Dict):
-        parts = [(f"{target}.{k}", f"{source}_{k}", s) for k, s in space.spaces.items()]
-    elif isinstance(space, spaces.Tuple):
-        parts = [(f"{target}[{k}]", f"{source}_{k}", s) for k, s in enumerate(space.spaces)]
-    else:
-        is_number = isinstance(space, spaces.Discrete) or space.shape == ()
-        return [f"    {target}[{'0' if is_number else ':'}] = {source}"]
-    return [line for t, s, part in parts for line in _copies(part, t, s)]
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -223,22 +212,14 @@ def _fields(unit: Unit, code: str) -> Iterator[Field]:
     if unit.trace.has_variants:
         yield Field("is_later_step", np.dtype(bool), ())
     if unit.stores_observation:
-        yield from _observation_fields(unit.observation_space, unit.field_of("observation"))
+        for keys, space in leaves(unit.observation_space):
+            name = "_".join(map(str, (unit.field_of("observation"), *keys)))
+            yield Field(name, np.dtype(space.dtype), () if is_number(space) else space.shape or ())
     if unit.stores_info:
         for key, layout in unit.info_layouts.items():
             yield Field(
                 f"{unit.field_of('info')}_{key}", layout.dtype or np.dtype(float), layout.shape
             )
-
-
-def _observation_fields(space: Space, name: str) -> Iterator[Field]:
-    if isinstance(space, (spaces.Dict, spaces.Tuple)):
-        keyed = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
-        for key, part in keyed:
-            yield from _observation_fields(part, f"{name}_{key}")
-    else:
-        shape = () if isinstance(space, spaces.Discrete) else space.shape or ()
-        yield Field(name, np.dtype(space.dtype), shape)
 
 
 def _field_text(field: Field) -> str:

@@ -8,7 +8,7 @@ import enum
 import inspect
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
@@ -17,7 +17,6 @@ import numpy as np
 from gymcore.jit.conversion.layouts import NUMBERS, Layout, code_of, number_array
 from gymcore.jit.conversion.obstacles import Obstacle, ObstacleFound
 from gymcore.jit.conversion.source import (
-    MUTATING,
     Source,
     changed_by_methods,
     function_of,
@@ -27,59 +26,21 @@ from gymcore.jit.conversion.source import (
 )
 from gymcore.jit.conversion.tables import Table
 from gymcore.jit.conversion.tracing import Chain, Kind
-from gymcore.jit.conversion.unit import RESERVED, Helper, Unit
+from gymcore.jit.conversion.unit import RESERVED, Unit
 
 __all__ = ["Binding", "Expressions", "Known", "tuple_of", "word_in"]
 
 _PURE_BUILTINS = (len, int, float, bool, abs, min, max, tuple, list, range, round, sum, str)
 _PURE_METHODS = frozenset(
-    [
-        "get",
-        "index",
-        "count",
-        "keys",
-        "values",
-        "items",
-        "astype",
-        "copy",
-        "sum",
-        "max",
-        "min",
-        "item",
-    ]
+    (
+        *("get", "index", "count", "keys", "values", "items"),
+        *("astype", "copy", "sum", "max", "min", "item"),
+    )
 )
 _PURE_NODES = (
     *(ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Slice, ast.Tuple),
     *(ast.List, ast.Dict, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.keyword),
     *(ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context),
-)
-# Functions that compute a number of float32 in another loop than one of float64.
-_FLOAT32_LOOPS = frozenset(
-    [
-        "arccos",
-        "arccosh",
-        "arcsin",
-        "arcsinh",
-        "arctan",
-        "arctan2",
-        "arctanh",
-        "cbrt",
-        "cos",
-        "cosh",
-        "exp",
-        "exp2",
-        "expm1",
-        "hypot",
-        "log",
-        "log10",
-        "log1p",
-        "log2",
-        "power",
-        "sin",
-        "sinh",
-        "tan",
-        "tanh",
-    ]
 )
 _SIMPLE = re.compile(r"[\w.]+(\([^()]*\)|\[[^\[\]]*\])?")
 _REFUSED = {
@@ -468,19 +429,18 @@ class Expressions:
             name, layout = path
             is_record = layout.items is not None
             return tuple_of(self.elements(node) or []) if is_record else f"state.{name}"
-        if self.is_self(node.value):
+        record, is_env = self.record(node.value), self.is_self(node.value)
+        if record is not None or is_env:
             if node.attr in ("np_random", "_np_random"):
                 return self._rng(node)
-            defined = method_of(self.unit.cls, node.attr)
+            defined = method_of(record.layout.kind if record else self.unit.cls, node.attr)
             getter = function_of(defined)
             if isinstance(defined, property) and getter is not None and is_own(getter):
-                return self.own_call(node, MethodType(getter, self.unit.trace.env), [], {})
-            text = self.unit.parameter(node.attr)
-            if text is not None:
-                return text
-        record = self.record(node.value)
-        if record is not None:
-            return self._attribute_of_class(node, record)
+                method = MethodType(getter, record or self.unit.trace.env)
+                return self.own_call(node, method, [], {})
+        text = self.unit.parameter(node.attr) if is_env else None
+        if text is not None:
+            return text
         known = self.known(node)
         if known is not None:
             text = ast.unparse(node)
@@ -489,7 +449,11 @@ class Expressions:
         table = self.table(node)
         if table is not None:
             return self.table_text(table, node)
-        if self.is_self(node.value):
+        if record is not None:
+            value = vars(record.value).get(node.attr)
+            reason = f"is of type {type(value).__name__}, which a lane cannot have"
+            raise self.obstacle(node, reason, "use numbers and arrays")
+        if is_env:
             reason = "is not an attribute after `__init__` and `reset`"
             raise self.obstacle(node, reason, "assign it in `reset`")
         is_enum = any(issubclass(kind, enum.Enum) for kind in self.types(node.value))
@@ -500,20 +464,6 @@ class Expressions:
             change = "call `super().reset(seed=seed)` first"
             raise self.obstacle(node, "draws before `reset` has seeded the generator", change)
         return "rng"
-
-    def _attribute_of_class(self, node: ast.Attribute, record: Record) -> str:
-        """Return the text of a property, or of an attribute of the class, of an object."""
-        if node.attr in ("np_random", "_np_random"):
-            return self._rng(node)
-        defined = method_of(record.layout.kind, node.attr)
-        getter = function_of(defined)
-        if isinstance(defined, property) and getter is not None and is_own(getter):
-            return self.own_call(node, MethodType(getter, record), [], {})
-        if not record.has_constant(node.attr):
-            value = vars(record.value).get(node.attr)
-            reason = f"is of type {type(value).__name__}, which a lane cannot have"
-            raise self.obstacle(node, reason, "use numbers and arrays")
-        return self.value_text(getattr(record.value, node.attr), node, node.attr)
 
     def _subscript(self, node: ast.Subscript) -> str | None:
         path = self.path(node)
@@ -672,118 +622,6 @@ class Expressions:
             return None
         return f"(not {test})" if isinstance(node.ops[0], ast.NotIn) else test
 
-    # --- calls -----------------------------------------------------------------------------------
-
-    def _call(self, node: ast.Call) -> str | None:
-        known = self.called(node)
-        called = known.value if known is not None else None
-        if is_own(called) or isinstance(called, Local):
-            return self.own_call(node, called, node.args, _keywords(node))
-        value = self.known(node) if called is not isinstance else self.truth(node)
-        if value is not None and isinstance(number := getattr(value, "value", value), NUMBERS):
-            return self.value_text(number, node)
-        if known is None and isinstance(node.func, ast.Attribute):
-            text = self._method(node, node.func)
-            if text is not None:
-                return text
-        elif isinstance(called, type) and issubclass(called, enum.Enum):
-            return self.text(node.args[0])
-        elif known is not None and name_of(called) is None and not _is_array_method(called):
-            return self._foreign(node, called)
-        if called is float and node.args and self.types(node.args[0]) <= {bool, np.bool_}:
-            return f"(1.0 if {self.flat(node.args[0])} else 0.0)"
-        if called is str and all(
-            issubclass(t, (int, np.integer)) for t in self.types(node.args[0])
-        ):
-            return self._generic("text_of", _TEXT_OF, ("number",), node.args)
-        if len(node.args) == 1 and _is_builtin(called):
-            text = self._over_items(node.args[0], str(getattr(called, "__name__", "")))
-            if text is not None:
-                return text
-        return self._kept_call(node, called)
-
-    def _foreign(self, node: ast.Call, called: object) -> str:
-        """Return the text of a call that compiled code cannot make, if it is known."""
-        owner, name = getattr(called, "__self__", None), getattr(called, "__name__", "")
-        if any(base.__name__ == "Space" for base in type(owner).__mro__):
-            if name == "contains":
-                return "True"
-            reason = "draws from the generator of a space"
-            raise self.obstacle(node, reason, "draw from `self.np_random`")
-        module = str(getattr(called, "__module__", None) or type(called).__name__)
-        if re.search(r"\brandom\b", f"{module} {type(owner)}"):
-            reason = "draws from another generator"
-            raise self.obstacle(node, reason, "draw from `self.np_random`")
-        change = "keep it out of `reset` and `step`"
-        raise self.obstacle(node, f"calls a function of {module}", change)
-
-    def _kept_call(self, node: ast.Call, called: object) -> str:
-        texts: dict[ast.AST, str] = {part: self.argument(part) for part in node.args}
-        if isinstance(node.func, ast.Attribute) and _is_array_method(called):
-            texts[node.func] = f"{self.text(node.func.value)}.{node.func.attr}"
-        for keyword in node.keywords:
-            value = getattr(keyword.value, "value", None)
-            if isinstance(keyword.value, ast.Constant) and isinstance(value, str):
-                text = f"np.{value}" if keyword.arg == "dtype" else repr(value)
-            else:
-                text = self.argument(keyword.value)
-            texts[keyword] = f"{keyword.arg}={text}"
-        text, name = self.replaced(node, texts), getattr(called, "__name__", "")
-        makes_array = called in (np.array, np.asarray) and "dtype=" not in text
-        is_narrow = any(kind.dtype == np.float32 for kind in self.kinds(node))
-        if (makes_array and is_narrow and len(node.args) == 1) or (
-            self.is_narrow(node) and name in _FLOAT32_LOOPS
-        ):
-            return f"{text[:-1]}, dtype=np.float32)"
-        if called in (min, max) and self.is_narrow(node):
-            self._doubt_types(node, node.args)
-        is_rounded = self.is_narrow(node) and isinstance(called, (np.ufunc, type(np.clip)))
-        return f"np.float32({text})" if is_rounded and name != "float32" else text
-
-    def _method(self, node: ast.Call, method: ast.Attribute) -> str | None:
-        """Return the text of a call of a method of a value, if it is not to stay."""
-        owner, name = method.value, method.attr
-        if "np_random" in ast.unparse(owner) or self.bindings.get(ast.unparse(owner)):
-            return None
-        if name in ("item", "tolist") and not node.args:
-            is_array = np.ndarray in self.types(owner)
-            if is_array and name == "item":
-                return None
-            return f"{self.enclosed(owner)}{'.copy()' * is_array}"
-        if name == "index" and len(node.args) == 1 and self.types(owner) == {list}:
-            return self._generic("index_of", _INDEX_OF, ("items", "value"), [owner, *node.args])
-        if name in MUTATING - {"fill", "sort"}:
-            self.text(owner)
-            change = "use an array of fixed length and a count"
-            raise self.obstacle(node, "changes the length of a list", change)
-        if self.is_self(owner):
-            change = "define it in the class"
-            raise self.obstacle(node, "calls a method that has no source in Python", change)
-        return None
-
-    def _generic(self, name: str, body: str, names: tuple[str, ...], args: list[ast.expr]) -> str:
-        return f"{self.unit.helper(name, body, names).name}({self.joined(args)})"
-
-    def _over_items(self, items: ast.expr, name: str) -> str | None:
-        """Return the text of a function over the items of an argument, if it is not to stay."""
-        if isinstance(items, (ast.GeneratorExp, ast.ListComp)) and name in ("min", "max"):
-            return f"np.{name}({self.comprehension(items, 'list')})"
-        if isinstance(items, (ast.GeneratorExp, ast.ListComp)):
-            return self.comprehension(items, name)
-        if isinstance(items, ast.Call) and ast.unparse(items.func) == "reversed":
-            texts = self.elements(items.args[0])
-            return None if texts is None else tuple_of(texts[::-1])
-        if name == "sorted":
-            return f"np.sort({self.flat(items)})"
-        if name in ("list", "tuple"):
-            texts = self._items_of(items) if name == "tuple" else self.elements(items)
-            if texts and isinstance(items, ast.Call):
-                body = f"    return {tuple_of([f'items[{k}]' for k in range(len(texts))])}"
-                return self._generic("tuple_of", body, ("items",), [items])
-            return tuple_of(texts) if texts else f"{self.enclosed(items)}.copy()"
-        is_array = np.ndarray in self.types(items) or self.path(items) is not None
-        return f"np.{name}({self.text(items)})" if name in _OVER_ARRAYS and is_array else None
-
     def _items_of(self, node: ast.expr) -> list[str] | None:
         """Return the texts of the items of a short sequence or array, or None."""
         texts, kinds = self.elements(node), self.kinds(node)
@@ -821,118 +659,12 @@ class Expressions:
         keywords: dict[str, ast.expr],
         role: str = "",
     ) -> str:
-        """Return the call of the helper for a function of the class or its modules."""
-        source = called.source if isinstance(called, Local) else self._source_of(called)
-        names = source.arguments[isinstance(called, MethodType) :]
-        given = {**dict(zip(names, self._unpacked(args), strict=False)), **keywords}
-        if "" in keywords:
-            raise self.obstacle(node, "unpacks arguments", "write each argument")
-        bindings: dict[str, Binding] = {}
-        texts: dict[str, str] = {}
-        if source.tree.args.kwarg and keywords.keys() <= set(names):
-            bindings[source.tree.args.kwarg.arg] = Known({})
-        if isinstance(called, Local):
-            bindings |= {n: b for n, b in self.bindings.items() if n not in source.names}
-            outer = source.outer_names - source.names - self.bindings.keys() - {self.self_name}
-            texts = {f"{n}_" if n in RESERVED else n: self.text(_name(n, node)) for n in outer}
-        elif isinstance(this := getattr(called, "__self__", None), Record):
-            bindings[source.self_name] = this
-        elif isinstance(this, Alias):  # a member of an enumeration
-            bindings[source.self_name], texts["this"] = Alias("this"), this.text
-        elif this is not None and this is not self.unit.trace.env:
-            bindings[source.self_name] = Known(this)
-        for name in names:
-            part = given.get(name)
-            default = source.defaults.get(name)
-            record = self.record(part) if part is not None else None
-            known = Known(default) if part is None else None if record else self.known(part)
-            table = self.table(part) if part is not None and not (known or record) else None
-            is_number = known is not None and isinstance(known.value, NUMBERS)
-            if known is not None and name not in source.locals and not (part and is_number):
-                bindings[name] = known
-            elif record is not None and name not in source.locals:
-                bindings[name] = record
-            elif table is not None and table.text(self.unit.constant) is None:
-                indices = {f"{name}_{k}": index for k, index in enumerate(table.indices)}
-                bindings[name] = table._replace(indices=tuple(indices))
-                texts |= indices
-            else:
-                text = self.value_text(default, node) if part is None else self.as_value(part)
-                if text == "rng":
-                    bindings[name] = Rng()
-                else:
-                    texts[f"{name}_" if name in RESERVED else name] = text
-        helper = self.helper(source, node, bindings, list(texts), role)
-        return f"{helper.name}({', '.join([*helper.first, *(texts[n] for n in helper.arguments)])})"
-
-    def called(self, node: ast.Call) -> Known | None:
-        """Return the function that a call calls; a method is bound to the `Record` of an object."""
-        local = self.bindings.get(node.func.id) if isinstance(node.func, ast.Name) else None
-        if isinstance(local, Local):
-            return Known(local)
-        if isinstance(node.func, ast.Attribute):
-            record = self.record(node.func.value)
-            defined = method_of(record.layout.kind, node.func.attr) if record is not None else None
-            if isinstance(defined, FunctionType):
-                return Known(MethodType(defined, record))
-            kinds = self.types(node.func.value) if record is None else set()
-            kind = kinds.pop() if len(kinds) == 1 else object
-            defined = method_of(kind, node.func.attr) if issubclass(kind, enum.Enum) else None
-            if isinstance(defined, FunctionType) and is_own(defined):
-                return Known(MethodType(defined, Alias(self.text(node.func.value))))
-        known = self.known(node.func)
-        this = self.bindings.get(self.source.self_name)
-        if known and isinstance(this, Record) and ast.unparse(node.func).startswith("super("):
-            return Known(MethodType(known.value.__func__, this))
-        return known
-
-    def _source_of(self, called: object) -> Source:
-        function = function_of(called)
-        assert function is not None
-        return self.unit.source_of(function)
-
-    def _unpacked(self, args: list[ast.expr]) -> Iterator[ast.expr]:
-        """Yield arguments, and the items of those that are unpacked."""
-        for part in args:
-            if not isinstance(part, ast.Starred):
-                yield part
-                continue
-            items = self._items_of(part.value)
-            if items is None:
-                raise self.obstacle(part, "unpacks a value of unknown length", "write each item")
-            for item in items:
-                self.bindings[item] = Alias(item)
-                yield _name(item, part)
-
-    def helper(
-        self,
-        source: Source,
-        node: ast.AST,
-        bindings: dict[str, Binding],
-        passed: list[str],
-        role: str,
-    ) -> Helper:
-        """Return the helper for a function; `Statements` converts it."""
+        """Return the call of the helper for a function; `Calls` converts it."""
         raise NotImplementedError
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp, name: str) -> str:
         """Return the call of a helper that runs the loop; `Statements` defines it."""
         raise NotImplementedError
-
-
-_INDEX_OF = """\
-    for index in range(len(items)):
-        if items[index] == value:
-            return index
-    raise ValueError("the value is not in the list")"""
-_TEXT_OF = """\
-    code, place, rest = 48 + number % 10, 256, number // 10
-    if not 0 <= number < 10**7:
-        raise ValueError("only texts of up to seven digits have a number")
-    while rest:
-        code, place, rest = code + place * (48 + rest % 10), place * 256, rest // 10
-    return code"""
-_OVER_ARRAYS = ("any", "all", "min", "max")
 
 
 def tuple_of(texts: list[str]) -> str:
@@ -943,15 +675,6 @@ def tuple_of(texts: list[str]) -> str:
 def word_in(word: str, text: str) -> bool:
     """Return whether a text has a name."""
     return re.search(rf"(?<![\w.]){word}\b", text) is not None
-
-
-def _name(name: str, node: ast.AST) -> ast.Name:
-    """Return a name that stands in the place of an expression."""
-    return ast.copy_location(ast.Name(name, ast.Load()), node)
-
-
-def _keywords(call: ast.Call) -> dict[str, ast.expr]:
-    return {keyword.arg or "": keyword.value for keyword in call.keywords}
 
 
 def _place(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -965,11 +688,7 @@ def _all_equal(left: Iterable[str], right: Iterable[str]) -> str:
     return f"({' and '.join(f'{a} == {b}' for a, b in zip(left, right, strict=True))})"
 
 
-def _is_array_method(value: object) -> bool:
-    return isinstance(getattr(value, "__self__", None), np.ndarray)
-
-
-def _is_builtin(value: object) -> bool:
+def is_builtin(value: object) -> bool:
     return vars(builtins).get(getattr(value, "__name__", ""), builtins) is value
 
 
@@ -980,7 +699,7 @@ def _is_pure(called: object) -> bool:
         return name in _PURE_METHODS
     if isinstance(called, type) and issubclass(called, enum.Enum):
         return True
-    return called in _PURE_BUILTINS if _is_builtin(called) else name_of(called) is not None
+    return called in _PURE_BUILTINS if is_builtin(called) else name_of(called) is not None
 
 
 def name_of(value: object) -> str | None:
@@ -988,7 +707,7 @@ def name_of(value: object) -> str | None:
     name = getattr(value, "__name__", "")
     if not name or not callable(value):
         return None
-    if _is_builtin(value):
+    if is_builtin(value):
         return str(name)
     modules = ((np, "np"), (np.linalg, "np.linalg"), (math, "math"))
     return next((f"{title}.{name}" for m, title in modules if vars(m).get(name) is value), None)

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
 import numpy as np
 
+from gymcore import spaces
 from gymcore.jit.conversion.source import changed_by_methods, is_object
 from gymcore.jit.declarations import Field
+from gymcore.spaces.space import Space
 
-__all__ = ["NUMBERS", "Layout", "code_of", "items_of", "layout_of", "number_array", "text_of"]
+__all__ = [
+    "NUMBERS",
+    "Layout",
+    "code_of",
+    "is_number",
+    "items_of",
+    "layout_of",
+    "leaves",
+    "number_array",
+    "text_of",
+]
 
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
@@ -87,6 +99,24 @@ def number_array(value: object) -> np.ndarray | None:
     rows = [row for row in map(number_array, value) if row is not None]
     shapes = {(row.shape, row.dtype.kind == "b") for row in rows}
     return np.array(rows) if len(rows) == len(value) and len(shapes) == 1 else None
+
+
+def leaves(space: Space, *keys: int | str) -> Iterator[tuple[tuple[int | str, ...], Space]]:
+    """Yield the keys and the space of each part of a space that is no Dict or Tuple."""
+    if isinstance(space, spaces.Dict):
+        parts: Iterable[tuple[int | str, Space]] = space.spaces.items()
+    elif isinstance(space, spaces.Tuple):
+        parts = enumerate(space.spaces)
+    else:
+        yield keys, space
+        return
+    for key, part in parts:
+        yield from leaves(part, *keys, key)
+
+
+def is_number(space: Space) -> bool:
+    """Return whether the values of a space are numbers."""
+    return isinstance(space, spaces.Discrete) or space.shape == ()
 
 
 def layout_of(samples: Sequence[object], is_assigned: bool = True) -> Layout:

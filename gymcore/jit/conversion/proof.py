@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from gymcore import spaces
 from gymcore.core import Env
 from gymcore.error import ConversionError
+from gymcore.jit.conversion.layouts import leaves
 from gymcore.spaces.space import Space
 
 __all__ = ["prove"]
@@ -82,23 +83,14 @@ def _result(place: str, call: Callable[..., Result], *args: object, **kwargs: ob
 def _leaves(space: Space, result: Result) -> Iterator[tuple[str, object]]:
     """Yield name and value of each part of what `reset` or `step` returns."""
     observation, *numbers, info = result
-    yield from _parts(space, observation, "observation")
+    for keys, leaf in leaves(space):  # in the dtype of its space
+        part = functools.reduce(lambda value, key: value[key], keys, observation)
+        name = "".join(["observation", *(f"[{key!r}]" for key in keys)])
+        yield name, np.asarray(part).astype(leaf.dtype)
     yield from zip(("reward", "terminated", "truncated"), numbers, strict=False)
     for key, value in info.items():
         if value is not None:
             yield f"info[{key!r}]", value.value if isinstance(value, enum.Enum) else value
-
-
-def _parts(space: Space, value: object, name: str) -> Iterator[tuple[str, object]]:
-    """Yield name and value of each part of an observation, in the dtype of its space."""
-    if isinstance(space, spaces.Dict) and isinstance(value, dict):
-        for key, part in space.spaces.items():
-            yield from _parts(part, value[key], f"{name}[{key!r}]")
-    elif isinstance(space, spaces.Tuple) and isinstance(value, (tuple, list)):
-        for k, part in enumerate(space.spaces):
-            yield from _parts(part, value[k], f"{name}[{k}]")
-    else:
-        yield name, np.asarray(value).astype(space.dtype)
 
 
 def _is_near(expected: object, actual: object, tolerance: float) -> bool:

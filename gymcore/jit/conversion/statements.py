@@ -11,17 +11,17 @@ from types import MethodType
 import numpy as np
 
 from gymcore import spaces
+from gymcore.jit.conversion.calls import Calls
 from gymcore.jit.conversion.expressions import (
     Alias,
     Binding,
-    Expressions,
     Known,
     Local,
     name_of,
     tuple_of,
     word_in,
 )
-from gymcore.jit.conversion.layouts import Layout, layout_of, number_array
+from gymcore.jit.conversion.layouts import Layout, is_number, layout_of, number_array
 from gymcore.jit.conversion.obstacles import ObstacleFound
 from gymcore.jit.conversion.source import Source, changed_attributes, is_object_type, is_own
 from gymcore.jit.conversion.tables import Table
@@ -42,7 +42,7 @@ _VALUE = " as a value"  # in the role of `reset` and `step` that return the obse
 _CHANGES = re.compile(r"(?m)^ *state\.[\w\[\], :.]* [-+*/%&|]?=|\brng\b")
 
 
-class Statements(Expressions):
+class Statements(Calls):
     """Statements of one function in the calls that it runs in.
 
     Attributes:
@@ -615,7 +615,7 @@ class Statements(Expressions):
                     raise self.obstacle(value, reason, "return a display of all parts")
                 name = f"[{key}]" if isinstance(key, int) else f".{key}"
                 self._write(parts[key], inner, f"{target}_{key}" if stores else f"{target}{name}")
-        elif isinstance(space, spaces.Discrete) or space.shape == ():
+        elif is_number(space):
             self.emit(f"{target}{'[0]' * (not stores)} = {self.flat(value)}", value.col_offset)
         else:
             text = self._items(value, np.dtype(space.dtype))

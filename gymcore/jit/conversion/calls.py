@@ -1,0 +1,280 @@
+"""Conversion of calls: of own functions and methods, and of those of Python and NumPy."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import re
+from collections.abc import Iterator
+from types import FunctionType, MethodType
+
+import numpy as np
+
+from gymcore.jit.conversion.expressions import (
+    Alias,
+    Binding,
+    Expressions,
+    Known,
+    Local,
+    Record,
+    Rng,
+    is_builtin,
+    name_of,
+    tuple_of,
+)
+from gymcore.jit.conversion.layouts import NUMBERS
+from gymcore.jit.conversion.source import MUTATING, Source, function_of, is_own, method_of
+from gymcore.jit.conversion.unit import RESERVED, Helper
+
+__all__ = ["Calls"]
+
+# Functions that compute a number of float32 in another loop than one of float64.
+_FLOAT32_LOOPS = frozenset(
+    (
+        *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "hypot", "cbrt", "power"),
+        *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+        *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"),
+    )
+)
+_INDEX_OF = """\
+    for index in range(len(items)):
+        if items[index] == value:
+            return index
+    raise ValueError("the value is not in the list")"""
+_TEXT_OF = """\
+    code, place, rest = 48 + number % 10, 256, number // 10
+    if not 0 <= number < 10**7:
+        raise ValueError("only texts of up to seven digits have a number")
+    while rest:
+        code, place, rest = code + place * (48 + rest % 10), place * 256, rest // 10
+    return code"""
+_OVER_ARRAYS = ("any", "all", "min", "max")
+
+
+class Calls(Expressions):
+    """Expressions with calls."""
+
+    def _call(self, node: ast.Call) -> str | None:
+        known = self.called(node)
+        called = known.value if known is not None else None
+        if is_own(called) or isinstance(called, Local):
+            return self.own_call(node, called, node.args, _keywords(node))
+        value = self.known(node) if called is not isinstance else self.truth(node)
+        if value is not None and isinstance(number := getattr(value, "value", value), NUMBERS):
+            return self.value_text(number, node)
+        if known is None and isinstance(node.func, ast.Attribute):
+            text = self._method(node, node.func)
+            if text is not None:
+                return text
+        elif isinstance(called, type) and issubclass(called, enum.Enum):
+            return self.text(node.args[0])
+        elif known is not None and name_of(called) is None and not _is_array_method(called):
+            return self._foreign(node, called)
+        if called is float and node.args and self.types(node.args[0]) <= {bool, np.bool_}:
+            return f"(1.0 if {self.flat(node.args[0])} else 0.0)"
+        if called is str and all(
+            issubclass(t, (int, np.integer)) for t in self.types(node.args[0])
+        ):
+            return self._generic("text_of", _TEXT_OF, ("number",), node.args)
+        if len(node.args) == 1 and is_builtin(called):
+            text = self._over_items(node.args[0], str(getattr(called, "__name__", "")))
+            if text is not None:
+                return text
+        return self._kept_call(node, called)
+
+    def _foreign(self, node: ast.Call, called: object) -> str:
+        """Return the text of a call that compiled code cannot make, if it is known."""
+        owner, name = getattr(called, "__self__", None), getattr(called, "__name__", "")
+        if any(base.__name__ == "Space" for base in type(owner).__mro__):
+            if name == "contains":
+                return "True"
+            reason = "draws from the generator of a space"
+            raise self.obstacle(node, reason, "draw from `self.np_random`")
+        module = str(getattr(called, "__module__", None) or type(called).__name__)
+        if re.search(r"\brandom\b", f"{module} {type(owner)}"):
+            reason = "draws from another generator"
+            raise self.obstacle(node, reason, "draw from `self.np_random`")
+        change = "keep it out of `reset` and `step`"
+        raise self.obstacle(node, f"calls a function of {module}", change)
+
+    def _kept_call(self, node: ast.Call, called: object) -> str:
+        texts: dict[ast.AST, str] = {part: self.argument(part) for part in node.args}
+        if isinstance(node.func, ast.Attribute) and _is_array_method(called):
+            texts[node.func] = f"{self.text(node.func.value)}.{node.func.attr}"
+        for keyword in node.keywords:
+            value = getattr(keyword.value, "value", None)
+            if isinstance(keyword.value, ast.Constant) and isinstance(value, str):
+                text = f"np.{value}" if keyword.arg == "dtype" else repr(value)
+            else:
+                text = self.argument(keyword.value)
+            texts[keyword] = f"{keyword.arg}={text}"
+        text, name = self.replaced(node, texts), getattr(called, "__name__", "")
+        makes_array = called in (np.array, np.asarray) and "dtype=" not in text
+        is_narrow = any(kind.dtype == np.float32 for kind in self.kinds(node))
+        if (makes_array and is_narrow and len(node.args) == 1) or (
+            self.is_narrow(node) and name in _FLOAT32_LOOPS
+        ):
+            return f"{text[:-1]}, dtype=np.float32)"
+        if called in (min, max) and self.is_narrow(node):
+            self._doubt_types(node, node.args)
+        is_rounded = self.is_narrow(node) and isinstance(called, (np.ufunc, type(np.clip)))
+        return f"np.float32({text})" if is_rounded and name != "float32" else text
+
+    def _method(self, node: ast.Call, method: ast.Attribute) -> str | None:
+        """Return the text of a call of a method of a value, if it is not to stay."""
+        owner, name = method.value, method.attr
+        if "np_random" in ast.unparse(owner) or self.bindings.get(ast.unparse(owner)):
+            return None
+        if name in ("item", "tolist") and not node.args:
+            is_array = np.ndarray in self.types(owner)
+            if is_array and name == "item":
+                return None
+            return f"{self.enclosed(owner)}{'.copy()' * is_array}"
+        if name == "index" and len(node.args) == 1 and self.types(owner) == {list}:
+            return self._generic("index_of", _INDEX_OF, ("items", "value"), [owner, *node.args])
+        if name in MUTATING - {"fill", "sort"}:
+            self.text(owner)
+            change = "use an array of fixed length and a count"
+            raise self.obstacle(node, "changes the length of a list", change)
+        if self.is_self(owner):
+            change = "define it in the class"
+            raise self.obstacle(node, "calls a method that has no source in Python", change)
+        return None
+
+    def _generic(self, name: str, body: str, names: tuple[str, ...], args: list[ast.expr]) -> str:
+        return f"{self.unit.helper(name, body, names).name}({self.joined(args)})"
+
+    def _over_items(self, items: ast.expr, name: str) -> str | None:
+        """Return the text of a function over the items of an argument, if it is not to stay."""
+        if isinstance(items, (ast.GeneratorExp, ast.ListComp)) and name in ("min", "max"):
+            return f"np.{name}({self.comprehension(items, 'list')})"
+        if isinstance(items, (ast.GeneratorExp, ast.ListComp)):
+            return self.comprehension(items, name)
+        if isinstance(items, ast.Call) and ast.unparse(items.func) == "reversed":
+            texts = self.elements(items.args[0])
+            return None if texts is None else tuple_of(texts[::-1])
+        if name == "sorted":
+            return f"np.sort({self.flat(items)})"
+        if name in ("list", "tuple"):
+            texts = self._items_of(items) if name == "tuple" else self.elements(items)
+            if texts and isinstance(items, ast.Call):
+                body = f"    return {tuple_of([f'items[{k}]' for k in range(len(texts))])}"
+                return self._generic("tuple_of", body, ("items",), [items])
+            return tuple_of(texts) if texts else f"{self.enclosed(items)}.copy()"
+        is_array = np.ndarray in self.types(items) or self.path(items) is not None
+        return f"np.{name}({self.text(items)})" if name in _OVER_ARRAYS and is_array else None
+
+    def own_call(
+        self,
+        node: ast.AST,
+        called: object,
+        args: list[ast.expr],
+        keywords: dict[str, ast.expr],
+        role: str = "",
+    ) -> str:
+        """Return the call of the helper for a function of the class or its modules."""
+        source = called.source if isinstance(called, Local) else self._source_of(called)
+        names = source.arguments[isinstance(called, MethodType) :]
+        given = {**dict(zip(names, self._unpacked(args), strict=False)), **keywords}
+        if "" in keywords:
+            raise self.obstacle(node, "unpacks arguments", "write each argument")
+        bindings: dict[str, Binding] = {}
+        texts: dict[str, str] = {}
+        if source.tree.args.kwarg and keywords.keys() <= set(names):
+            bindings[source.tree.args.kwarg.arg] = Known({})
+        if isinstance(called, Local):
+            bindings |= {n: b for n, b in self.bindings.items() if n not in source.names}
+            outer = source.outer_names - source.names - self.bindings.keys() - {self.self_name}
+            texts = {f"{n}_" if n in RESERVED else n: self.text(name_at(n, node)) for n in outer}
+        elif isinstance(this := getattr(called, "__self__", None), Record):
+            bindings[source.self_name] = this
+        elif isinstance(this, Alias):  # a member of an enumeration
+            bindings[source.self_name], texts["this"] = Alias("this"), this.text
+        elif this is not None and this is not self.unit.trace.env:
+            bindings[source.self_name] = Known(this)
+        for name in names:
+            part = given.get(name)
+            default = source.defaults.get(name)
+            record = self.record(part) if part is not None else None
+            known = Known(default) if part is None else None if record else self.known(part)
+            table = self.table(part) if part is not None and not (known or record) else None
+            is_number = known is not None and isinstance(known.value, NUMBERS)
+            if known is not None and name not in source.locals and not (part and is_number):
+                bindings[name] = known
+            elif record is not None and name not in source.locals:
+                bindings[name] = record
+            elif table is not None and table.text(self.unit.constant) is None:
+                indices = {f"{name}_{k}": index for k, index in enumerate(table.indices)}
+                bindings[name] = table._replace(indices=tuple(indices))
+                texts |= indices
+            else:
+                text = self.value_text(default, node) if part is None else self.as_value(part)
+                if text == "rng":
+                    bindings[name] = Rng()
+                else:
+                    texts[f"{name}_" if name in RESERVED else name] = text
+        helper = self.helper(source, node, bindings, list(texts), role)
+        return f"{helper.name}({', '.join([*helper.first, *(texts[n] for n in helper.arguments)])})"
+
+    def called(self, node: ast.Call) -> Known | None:
+        """Return the function that a call calls; a method is bound to the `Record` of an object."""
+        local = self.bindings.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if isinstance(local, Local):
+            return Known(local)
+        if isinstance(node.func, ast.Attribute):
+            record = self.record(node.func.value)
+            defined = method_of(record.layout.kind, node.func.attr) if record is not None else None
+            if isinstance(defined, FunctionType):
+                return Known(MethodType(defined, record))
+            kinds = self.types(node.func.value) if record is None else set()
+            kind = kinds.pop() if len(kinds) == 1 else object
+            defined = method_of(kind, node.func.attr) if issubclass(kind, enum.Enum) else None
+            if isinstance(defined, FunctionType) and is_own(defined):
+                return Known(MethodType(defined, Alias(self.text(node.func.value))))
+        known = self.known(node.func)
+        this = self.bindings.get(self.source.self_name)
+        if known and isinstance(this, Record) and ast.unparse(node.func).startswith("super("):
+            return Known(MethodType(known.value.__func__, this))
+        return known
+
+    def _source_of(self, called: object) -> Source:
+        function = function_of(called)
+        assert function is not None
+        return self.unit.source_of(function)
+
+    def _unpacked(self, args: list[ast.expr]) -> Iterator[ast.expr]:
+        """Yield arguments, and the items of those that are unpacked."""
+        for part in args:
+            if not isinstance(part, ast.Starred):
+                yield part
+                continue
+            items = self._items_of(part.value)
+            if items is None:
+                raise self.obstacle(part, "unpacks a value of unknown length", "write each item")
+            for item in items:
+                self.bindings[item] = Alias(item)
+                yield name_at(item, part)
+
+    def helper(
+        self,
+        source: Source,
+        node: ast.AST,
+        bindings: dict[str, Binding],
+        passed: list[str],
+        role: str,
+    ) -> Helper:
+        """Return the helper for a function; `Statements` converts it."""
+        raise NotImplementedError
+
+
+def name_at(name: str, node: ast.AST) -> ast.Name:
+    """Return a name that stands in the place of an expression."""
+    return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+
+def _keywords(call: ast.Call) -> dict[str, ast.expr]:
+    return {keyword.arg or "": keyword.value for keyword in call.keywords}
+
+
+def _is_array_method(value: object) -> bool:
+    return isinstance(getattr(value, "__self__", None), np.ndarray)
