@@ -48,6 +48,13 @@ _TEXT_OF = """\
     while rest:
         code, place, rest = code + place * (48 + rest % 10), place * 256, rest // 10
     return code"""
+_BUILTINS = frozenset(
+    (
+        *("abs", "bool", "complex", "divmod", "float", "int", "len", "max", "min", "round", "sum"),
+        *("all", "any", "enumerate", "isinstance", "list", "print", "range", "reversed"),
+        *("sorted", "str", "tuple", "zip"),
+    )
+)
 _OVER_ARRAYS = ("any", "all", "min", "max")
 
 
@@ -76,6 +83,9 @@ class Calls(Expressions):
             issubclass(t, (int, np.integer)) for t in self.types(node.args[0])
         ):
             return self._generic("text_of", _TEXT_OF, ("number",), node.args)
+        if is_builtin(called) and getattr(called, "__name__", "") not in _BUILTINS:
+            reason = "calls a function that compiled code does not have"
+            raise self.obstacle(node, reason, "write it as a loop, or in another way")
         if len(node.args) == 1 and is_builtin(called):
             text = self._over_items(node.args[0], str(getattr(called, "__name__", "")))
             if text is not None:
@@ -174,6 +184,8 @@ class Calls(Expressions):
     ) -> str:
         """Return the call of the helper for a function of the class or its modules."""
         source = called.source if isinstance(called, Local) else self._source_of(called)
+        if any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(source.tree)):
+            raise self.obstacle(node, "calls a generator", "write it as a loop")
         names = source.arguments[isinstance(called, MethodType) :]
         given = {**dict(zip(names, self._unpacked(args), strict=False)), **keywords}
         if "" in keywords:

@@ -418,6 +418,10 @@ class Expressions:
             return f"{node.id}_" if node.id in RESERVED else node.id
         known = self.known(node)
         if known is None:
+            arguments = self.source.tree.args
+            if node.id in [a.arg for a in (arguments.vararg, arguments.kwarg) if a]:
+                reason = "takes a number of arguments that varies"
+                raise self.obstacle(node, reason, "name each argument")
             raise self.obstacle(node, "is not defined", "define it in the module")
         if isinstance(known.value, NUMBERS) and node.id.isupper():
             return self.unit.constant(known.value, node.id)
@@ -517,7 +521,9 @@ class Expressions:
             known = self.known(node)
             if known is not None:
                 return self.value_text(known.value, node)
-            if not isinstance(node.op, ast.Add) or str in self.types(node):
+            if str in self.types(node):
+                raise self.obstacle(node, *_REFUSED[ast.JoinedStr])
+            if not isinstance(node.op, ast.Add):
                 raise self.obstacle(node, "repeats a list", "use an array")
             return f"np.concatenate(({self.flat(node.left)}, {self.flat(node.right)}))"
         parts = node.left, node.right

@@ -706,6 +706,8 @@ class Statements(Calls):
         part = node.generators[0]
         if len(node.generators) != 1 or name not in ("any", "all", "sum", "list", "tuple"):
             raise self.obstacle(node, "is a comprehension of this kind", "write it as loops")
+        if self.types(node.elt) & {tuple, list, np.ndarray} or "zip(" in ast.unparse(part.iter):
+            raise self.obstacle(node, "is a comprehension of this kind", "write it as loops")
         bindings = dict(self.bindings)
         header, first = self._loop(part.target, part.iter)
         element = self.enclosed(node.elt)

@@ -103,6 +103,8 @@ class Unit:
                 samples = [*samples, trace.initial.get(name)]
             try:
                 self.layouts[name] = layout_of(samples, name in self.assigned)
+            except RecursionError:
+                self.bad[name] = "refers to itself", "keep it out of `reset` and `step`"
             except ValueError as problem:
                 reason, change = problem.args
                 change = change.replace("it", f"`self.{name}`", 1)

@@ -151,6 +151,10 @@ import gymcore as gym
 from gymcore import spaces
 
 
+def numbers(*count):
+    yield from count
+
+
 class Counter:
     def __init__(self):
         self.counts = {{}}
@@ -204,6 +208,18 @@ CASES = {
     "object_with_a_dict": (
         *("super().reset(seed=seed)", "self.counter.count('a')", "len(self.counter.counts)", "{}"),
         *("self.counter.counts", "use numbers and arrays"),
+    ),
+    "generator": (
+        *("super().reset(seed=seed)", "pass", "sum(numbers(1, 2))", "{}"),
+        *("numbers(1, 2)", "write it as a loop"),
+    ),
+    "builtin": (
+        *("super().reset(seed=seed)", "pass", "sum(map(int, '12'))", "{}"),
+        *("map(int, '12')", "write it as a loop, or in another way"),
+    ),
+    "refers_to_itself": (
+        *("super().reset(seed=seed)", "self.me = self", "self.me.x + self.unknown_to(3)", "{}"),
+        *("", ""),
     ),
     "raises_itself": (
         *("super().reset(seed=seed)", "self.x += 1; assert self.x < 400", "0.0", "{}"),
