@@ -82,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         lanes = "1 lane" if arguments.num_envs == 1 else f"{arguments.num_envs} lanes"
         print(f"{arguments.id}: {episodes:,} episodes in {lanes}, {engine}, seed {arguments.seed}")
+        print(f"policy      {arguments.policy}")
         for name in ("return", "length"):
             numbers = ", ".join(f"{key} {value:.6g}" for key, value in summary[name].items())
             print(f"{name:<12}{numbers}")

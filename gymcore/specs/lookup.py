@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 from gymcore import error, logger
+from gymcore.base import program
 from gymcore.specs.env_spec import EnvSpec
 from gymcore.specs.gymnasium_ids import GYMNASIUM, gymnasium_spec, is_gymnasium_id
 from gymcore.specs.ids import parse_env_id
@@ -75,12 +76,17 @@ def _import_prefix(env_id: str) -> str:
     if ":" in rest:
         raise error.InvalidArgument(f"id: expected '[module:]id', got {env_id!r}")
     try:
-        importlib.import_module(module)
+        imported = importlib.import_module(module)
     except ModuleNotFoundError as missing:
         raise ModuleNotFoundError(
             f"{missing}. Environment registration via importing a module failed. "
             f"Check whether '{module}' contains env registration and can be imported."
         ) from missing
+    if rest not in registry and isinstance(getattr(imported, rest, None), type):
+        raise error.NameNotFound(
+            f"Environment `{rest}` doesn't exist. {env_id} is a class: give it an id with "
+            f"`{program.package}.register('{rest}-v0', '{env_id}')`."
+        )
     return rest
 
 

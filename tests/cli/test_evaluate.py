@@ -20,7 +20,10 @@ def test_the_statistics_of_all_episodes(run) -> None:
     assert (ran.code, ran.err) == (0, "")
     with gymcore.make_vec("CartPole-v1", num_envs=4) as envs:
         expected = evaluate(lambda obs: np.zeros(4, int), envs, 12, seed=7)
-    assert ran.out.startswith("CartPole-v1: 12 episodes in 4 lanes, CartPoleVectorEnv, seed 7\n")
+    assert ran.out.startswith(
+        "CartPole-v1: 12 episodes in 4 lanes, CartPoleVectorEnv, seed 7\n"
+        "policy      tests.cli.environments:push_left\n"
+    )
     assert (
         f"return      mean {expected.mean:.6g}, std {expected.returns.std():.6g}, median "
         in ran.out

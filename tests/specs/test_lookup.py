@@ -86,7 +86,7 @@ def test_make_like_gymnasium(function: str, env_id: str) -> None:
     compare(scenario, warns=not gone)
 
 
-@pytest.mark.parametrize("function", ["make", "make_vec", "spec"])
+@pytest.mark.parametrize("function", ["make", "make_vec"])
 def test_gone_versions_name_their_successor(function: str) -> None:
     def scenario(gym: ModuleType) -> Any:
         fill(gym, *IDS)
@@ -109,6 +109,14 @@ def test_namespaces_are_suggested_in_any_case(ns: str) -> None:
     fill(gymcore, *IDS)
     with pytest.raises(gymcore.error.NamespaceNotFound, match="Did you mean: `games`"):
         gymcore.make(f"{ns}/Maze-v1")
+
+
+@pytest.mark.parametrize("function", ["make", "make_vec"])
+def test_a_class_in_place_of_an_id(function: str) -> None:
+    given = "tests.learn.test_evaluation:Lengths"
+    hint = rf"{given} is a class: give it an id with `gymcore\.register\('Lengths-v0', '{given}'\)`"
+    with pytest.raises(gymcore.error.NameNotFound, match=hint):
+        getattr(gymcore, function)(given)
 
 
 def test_two_module_prefixes() -> None:
