@@ -46,6 +46,7 @@ from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.kernels import kernel_spec
 
 if TYPE_CHECKING:
+    from gymcore.vector.agents import Agents
     from gymcore.vector.protocols import CompiledEngine
 
 # Mode of a `Batch` that leaves episodes to the wrappers around a single environment.
@@ -118,6 +119,8 @@ class NativeEnv(DrawnEnv[ObsType, ActType], metaclass=NativeEnvMeta):
     # The step of the episode at which an array was assigned to `state`, and the array's dtype.
     _assigned: tuple[int, np.dtype] = (-1, np.dtype(np.float64))
     _shares_batch: bool = False
+    # The agents of a world, or None if a lane is a single agent.
+    agents: Agents | None = None
     # Whether spaces and parameters are known to match the kernel, as for built-in classes.
     fits_kernel: bool = True
 
@@ -200,6 +203,12 @@ class NativeEnv(DrawnEnv[ObsType, ActType], metaclass=NativeEnvMeta):
         settings = {name: arguments.pop(name) for name in extra}
         make: Callable[..., Self] = cls
         self = make(**arguments)
+        if self.agents is not None:
+            self.close()
+            raise error.UnsupportedMode(
+                f"{cls.__name__}: a world of several agents has no single reward; use make_vec, or "
+                "gymcore.interop.pettingzoo.parallel_env for one world"
+            )
         for name, value in settings.items():
             setattr(self, name, value)
         return self

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space
 from gymcore.spaces.layouts import Layout, has_objects, layout_of
+from gymcore.vector.agents import Agents
 
 
 def array_layout(name: str, space: Space) -> Layout:
@@ -63,6 +64,47 @@ def checked_action(space: object) -> Action | None:
     else:
         return None
     return (np.int64, space.shape), ranges
+
+
+def kernel_action(space: Space, agents: Agents | None) -> Action | None:
+    """Return the same as `checked_action` for an action of a lane, which may be a world of agents.
+
+    If groups of agents differ, an action of the kernel is the numbers of all agents in order.
+    """
+    if agents is None or agents.groups is None:
+        return checked_action(space)
+    dtypes, size, ranges = set(), 0, ()
+    for _, part in agents.group_spaces(space):
+        checked = checked_action(part)
+        if checked is None:
+            return None
+        dtypes.add(checked[0][0])
+        size += math.prod(checked[0][1])
+        ranges += checked[1]
+    return ((dtypes.pop(), (size,)), ranges) if len(dtypes) == 1 else None
+
+
+def kernel_agents(agents: Agents | None, layout: Layout) -> dict[str, tuple[int, ...]]:
+    """Return the arguments of a `CustomKernel` that describe the agents of a world."""
+    if agents is None:
+        return {}
+    spaces = map(agents.action_space, agents.names)
+    parts = [("", layout)] if agents.groups is None else zip(layout[1], layout[2], strict=True)
+    return {
+        "agents": tuple(math.prod(space.shape or ()) for space in spaces),
+        "first_agents": tuple(
+            agents.first(group) for group, part in parts for _ in leaves_of(part)
+        ),
+    }
+
+
+def action_groups(
+    space: Space, agents: Agents | None
+) -> tuple[tuple[str, tuple[int, ...]], ...] | None:
+    """Return name and shape of the actions of each group of agents, or None without groups."""
+    if agents is None or agents.groups is None:
+        return None
+    return tuple((group, part.shape or ()) for group, part in agents.group_spaces(space))
 
 
 def check_spaces(env: Any) -> None:

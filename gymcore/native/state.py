@@ -67,9 +67,17 @@ def lane_dtype(kernel_spec: KernelSpec, store: StateStore | None = None) -> np.d
     int32 (-1 before the first reset), `episode_return` float64, `ended` bool, `parameters` float64,
     `steps_after_end` int32 (for a single CartPole that has been stepped since it terminated, else
     -1), `identity` uint64 [2] (digests of the environment's id, 0 if it has none, and of everything
-    that is fixed when it is made: kernel, table or model).
+    that is fixed when it is made: kernel, table or model). In a world of agents also `agent_states`
+    uint8 [agents] (1 for those in the episode, 2 if they ended in the last step, 0 if before), and
+    their returns and lengths.
     """
     columns = np.dtype((np.float64, (len(kernel_spec["state_names"]),)))
+    agents = kernel_spec["agents"]
+    of_agents = [
+        ("agent_states", np.uint8, agents),
+        ("agent_returns", np.float64, agents),
+        ("agent_lengths", np.int32, agents),
+    ]
     return np.dtype(
         [
             ("state", columns if store is None else store.saved_dtype),
@@ -80,6 +88,7 @@ def lane_dtype(kernel_spec: KernelSpec, store: StateStore | None = None) -> np.d
             ("ended", np.bool_),
             ("steps_after_end", np.int32),
             ("identity", np.uint64, (2,)),
+            *of_agents[: 3 * len(agents)],
         ]
     )
 
@@ -176,9 +185,17 @@ def save_lanes(batch: Batch, model: BatchEnv, spec: EnvSpec | None, indices: Ind
         saved["episode_return"] = returns[indices]
         saved["elapsed"] = elapsed[indices] if batch.is_ready else NEVER_RESET
         saved["ended"] = ended[indices]
+        for field, array in _agent_arrays(batch):
+            saved[field] = array[indices]
 
     batch.exclusively(save)
     return saved
+
+
+def _agent_arrays(batch: Batch) -> Iterable[tuple[str, npt.NDArray[Any]]]:
+    """Return names and arrays of the records of agents, if lanes are worlds of agents."""
+    names = ("agent_states", "agent_returns", "agent_lengths")
+    return zip(names, batch.view_agents(), strict=True) if batch.spec["agents"] else ()
 
 
 def checked_lanes(
@@ -241,6 +258,12 @@ def _valid_fields(
     yield "steps_after_end", saved["steps_after_end"] >= -1
     yield "ended", saved["ended"].view(np.uint8) <= 1
     yield "episode_return", ~np.isnan(saved["episode_return"])
+    if batch.spec["agents"]:
+        states = saved["agent_states"]
+        goes_on = never_reset | saved["ended"] | (states == 1).any(axis=1)
+        yield "agent_states", (states <= 2).all(axis=1) & goes_on
+        yield "agent_returns", ~np.isnan(saved["agent_returns"]).any(axis=1)
+        yield "agent_lengths", (saved["agent_lengths"] >= 0).all(axis=1)
     # PCG64's increment is odd. The last number holds a flag for a buffered half draw, and the half.
     halves = np.ascontiguousarray(saved["random"][:, 4:]).view(np.uint32)
     yield "random", (saved["random"][:, 3] % 2 == 1) & (halves[:, 0] <= 1)
@@ -301,6 +324,8 @@ def write_lanes(batch: Batch, saved: Fields | Records, indices: Indices) -> None
         returns[indices] = saved["episode_return"]
         elapsed[indices] = np.where(never_reset, 0, saved["elapsed"])
         ended[indices] = saved["ended"]
+        for field, array in _agent_arrays(batch):
+            array[indices] = saved[field]
         batch.mark_ready(indices)
         if never_reset.all():
             batch.require_reset()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import starmap
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,11 +11,18 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.core import ActType, Info, ObsType
 from gymcore.native.env import NativeEnv
-from gymcore.native.kernel_spaces import array_layout, checked_action, leaves_of
+from gymcore.native.kernel_spaces import (
+    action_groups,
+    array_layout,
+    kernel_action,
+    kernel_agents,
+    leaves_of,
+)
 from gymcore.native.parameters import KernelSpec, Parameter
 from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.spaces import Discrete, Space
+from gymcore.vector.agents import Agents, Names, Spaces
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.kernels import TYPES
 from gymcore_ext.lanes.custom_kernel import CustomKernel
@@ -46,7 +52,7 @@ class StructEnv(NativeEnv[ObsType, ActType]):
     spaces_of_lane: tuple[Space, Space]
     defaults: dict[str, float]
     reset_options: dict[str, float] = {}  # noqa: RUF012
-    infos_of_lane: tuple[tuple[str, np.dtype, int], ...] = ()
+    infos_of_lane: tuple[tuple[str, np.dtype, int | tuple[int, ...]], ...] = ()
     shared: object = None
 
     @classmethod
@@ -57,8 +63,9 @@ class StructEnv(NativeEnv[ObsType, ActType]):
         functions: object,
         lane_bytes: int,
         saved_bytes: int = 0,
-        observation_space: Space,
-        action_space: Space,
+        observation_space: Spaces,
+        action_space: Spaces,
+        agents: Names | None = None,
         parameters: dict[str, float] | None = None,
         reset_options: dict[str, float] | None = None,
         infos: Mapping[str, npt.DTypeLike] | None = None,
@@ -76,19 +83,24 @@ class StructEnv(NativeEnv[ObsType, ActType]):
                 these. `observe` gets the row of each array, in the order of the space.
             action_space: Discrete, MultiDiscrete, MultiBinary, or a Box of floats. `step` gets
                 int64 values, or floats.
+            agents: The agents of a world (see `Agents`): the spaces are then those of one agent, or
+                dicts of those of groups. The functions have `step_agents` instead of `step`.
             parameters: Names and defaults of the numbers that functions get as `parameters`. They
                 are arguments of the constructor and may differ from lane to lane.
             reset_options: Names and defaults of options of `reset`.
             infos: Names and dtypes of the infos of resets and steps, in the order in which the
-                function `write_infos` gets them: numbers, or `(dtype, n)` for arrays [n].
+                function `write_infos` gets them: numbers, or `(dtype, n)` for arrays [n]; in worlds
+                of agents also `(dtype, (agents, n))`.
             shared: Capsule of data that all lanes share, or None.
 
         Raises:
             InvalidArgument: If compiled code cannot check or fill elements of a space or an info.
         """
         defaults = dict(parameters or {})
-        array_layout("observation_space", observation_space)
-        if checked_action(action_space) is None:
+        team = None if agents is None else Agents(agents, observation_space, action_space)
+        spaces = (observation_space, action_space) if team is None else team.world_spaces
+        array_layout("observation_space", spaces[0])
+        if kernel_action(spaces[1], team) is None:
             raise error.InvalidArgument(
                 "action_space: expected Discrete, MultiDiscrete, MultiBinary, or Box of float32 or "
                 f"float64 with an axis, got {action_space}"
@@ -98,10 +110,11 @@ class StructEnv(NativeEnv[ObsType, ActType]):
             "functions": functions,
             "lane_bytes": lane_bytes,
             "saved_bytes": saved_bytes,
-            "spaces_of_lane": (observation_space, action_space),
+            "agents": team,
+            "spaces_of_lane": spaces,
             "defaults": defaults,
             "reset_options": dict(reset_options or {}),
-            "infos_of_lane": tuple(starmap(_checked_info, (infos or {}).items())),
+            "infos_of_lane": tuple(_checked_info(*info, team) for info in (infos or {}).items()),
             "shared": shared,
         }
         env_class: type[Self] = type(name, (cls,), attributes)
@@ -124,7 +137,7 @@ class StructEnv(NativeEnv[ObsType, ActType]):
         """Return a batch of lanes."""
         observation_space, action_space = self.spaces_of_lane
         layout = array_layout("observation_space", observation_space)
-        action, ranges = checked_action(action_space) or ((np.int64, ()), ())
+        action, ranges = kernel_action(action_space, self.agents) or ((np.int64, ()), ())
         kernel = CustomKernel(
             type(self).__name__,
             parts=leaves_of(layout),
@@ -134,6 +147,7 @@ class StructEnv(NativeEnv[ObsType, ActType]):
             reset_options=self.reset_options,
             infos=self.infos_of_lane,
             functions=self.functions,
+            **kernel_agents(self.agents, layout),
         ).capsule
         store = StructLanes(
             kernel=kernel,
@@ -143,7 +157,8 @@ class StructEnv(NativeEnv[ObsType, ActType]):
             shared=self.shared,
             on_fault=self.raise_faults,
         )
-        return Batch(kernel, num_envs, errors=error, store=store, layout=layout, **options)
+        options.update(action_groups=action_groups(action_space, self.agents), layout=layout)
+        return Batch(kernel, num_envs, errors=error, store=store, **options)
 
     @classmethod
     def raise_faults(cls, faults: list[tuple[int, int]]) -> None:
@@ -173,16 +188,27 @@ class StructEnv(NativeEnv[ObsType, ActType]):
         return observation, reward, terminated, self._batch.truncated, self._batch.infos()
 
 
-def _checked_info(name: str, dtype: npt.DTypeLike) -> tuple[str, np.dtype, int]:
-    """Return the name of an info, the dtype of its numbers, and how many there are."""
+def _checked_info(
+    name: str, dtype: npt.DTypeLike, agents: Agents | None
+) -> tuple[str, np.dtype, int | tuple[int, ...]]:
+    """Return the name of an info, the dtype of its numbers, and their number or axes."""
     try:
         info_dtype = np.dtype(dtype)
-        fits = info_dtype.base in map(np.dtype, TYPES) and len(info_dtype.shape) < 2
+        fits = info_dtype.base in map(np.dtype, TYPES) and len(info_dtype.shape) < (
+            2 if agents is None else 3
+        )
     except (TypeError, ValueError):
         fits = False
-    if not fits or not isinstance(name, str) or name.startswith("_") or name in _ENGINE_INFOS:
+    if (
+        not fits
+        or not isinstance(name, str)
+        or name.startswith("_")
+        or name in _ENGINE_INFOS
+        or (agents is not None and name == "active")
+    ):
         raise error.InvalidArgument(
             "infos: expected names other than the engine's, and dtypes of numbers or (dtype, n), "
             f"got {name!r}: {dtype!r}"
         )
-    return name, info_dtype.base, (info_dtype.shape or (1,))[0]
+    shape = info_dtype.shape or (1,)
+    return name, info_dtype.base, shape[0] if len(shape) == 1 else shape

@@ -181,6 +181,7 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
         self._check_render_mode()
         self.single_observation_space = self._model.observation_space
         self.single_action_space = self._model.action_space
+        self.agents = self._model.agents
         limit = cpus.usable_cpus() if num_threads is None else num_threads
         self.num_threads = min(limit, self.num_envs)
         self._chooses_threads = num_threads is None
@@ -451,16 +452,18 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
                 "infos: expected False after keep_final_frames(), because rollouts draw no frames"
             )
         try:
-            shape = (*np.shape(actions)[:1], self.num_envs)
+            first = next(iter(actions.values()), ()) if isinstance(actions, dict) else actions
+            shape = (*np.shape(first)[:1], self.num_envs)
         except ValueError as problem:
             raise error.InvalidAction(f"actions: expected [T, num_envs, ...]: {problem}") from None
         if isinstance(final_observations, bool):
             final_observations = self._empty_observations(shape) if final_observations else None
+        agents = self._batch.spec["agents"]
         arrays = (
             self._empty_observations(shape) if observations is None else observations,
-            np.empty(shape, np.float64) if rewards is None else rewards,
-            np.empty(shape, np.bool_) if terminated is None else terminated,
-            np.empty(shape, np.bool_) if truncated is None else truncated,
+            np.empty(shape + agents, np.float64) if rewards is None else rewards,
+            np.empty(shape + agents, np.bool_) if terminated is None else terminated,
+            np.empty(shape + agents, np.bool_) if truncated is None else truncated,
             final_observations,
         )
         reported_infos = self._batch.rollout(actions, *arrays, reports=infos)

@@ -39,6 +39,7 @@ from gymcore.vector.utils.infos import merge_info
 if TYPE_CHECKING:
     from gymcore.spaces import Space
     from gymcore.specs import EnvSpec
+    from gymcore.vector.agents import Agents
 
 _Result = TypeVar("_Result")
 ArrayType = TypeVar("ArrayType", default=Any)
@@ -72,6 +73,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         spec: The spec that `gymcore.make_vec` used, or None.
         render_mode: The render mode of the environments, or None.
         closed: Whether `close` has been called.
+        agents: The agents of each environment, if environments are worlds of several agents.
         is_vector_env: True, for code that handles both kinds of environments.
         steps_some_lanes: Whether `step_lanes` can step some environments and not the others.
         stacks_final_obs: Whether `infos["final_obs"]` is one array, with zeros for environments
@@ -95,6 +97,7 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
     spec: EnvSpec | None = None
     render_mode: str | None = None
     closed: bool = False
+    agents: Agents | None = None
     is_vector_env: bool = True
     stacks_final_obs: bool = False
     state_is_array: bool = False
@@ -335,6 +338,7 @@ class VectorWrapper(
     num_envs = forwarded("num_envs", "Number of environments in the batch.")
     spec = forwarded("spec", "How the wrapped environment was made, or None.")
     render_mode = forwarded("render_mode", "The render mode of the environments, or None.")
+    agents = overridable("agents", "The agents of each environment, or None.")
     closed = settable("closed", "Whether the wrapped environment is closed.")
     np_random = settable(
         "np_random", "The wrapped environment's generator, or tuple of generators."

@@ -12,3 +12,10 @@ def action_array(
     errors: ModuleType,
     numbers: bool = False,
 ) -> npt.NDArray[Any]: ...
+def joined_actions(
+    actions: object,
+    groups: tuple[tuple[str, tuple[int, ...]], ...],
+    lead: tuple[int, ...],
+    dtype: np.dtype[Any],
+    errors: ModuleType,
+) -> npt.NDArray[Any]: ...

@@ -29,13 +29,14 @@ cdef int64_t check_job(void* context, int64_t lo, int64_t hi) noexcept nogil:
     cdef const int64_t* ranges = check.lanes.kernel.action_ranges
     cdef const float* floats = <const float*> check.values
     cdef const double* doubles = <const double*> check.values
-    cdef int64_t k, width = max(check.lanes.kernel.action_size, 1), bad = 0
+    cdef int64_t k, width = max(check.lanes.kernel.action_size, 1), column = lo % width, bad = 0
     if check.lanes.choices and ranges[0] == 0:
         return check.lanes.lifecycle.outside(<const int64_t*> check.values + lo, check.lanes.choices, hi - lo)
     if ranges != NULL:
         for k in range(lo, hi):
-            bad |= (<uint64_t> (<const int64_t*> check.values)[k] - <uint64_t> ranges[k % width * 2]
-                    >= <uint64_t> ranges[k % width * 2 + 1])
+            bad |= (<uint64_t> (<const int64_t*> check.values)[k] - <uint64_t> ranges[2 * column]
+                    >= <uint64_t> ranges[2 * column + 1])
+            column = column + 1 if column + 1 < width else 0
     elif check.typenum == cnp.NPY_FLOAT64:
         for k in range(lo, hi):
             bad += doubles[k] != doubles[k]
@@ -137,6 +138,22 @@ def action_array(object actions, object dtype, tuple shape, str name, object err
     if not takes_floats and not np.can_cast(given, dtype) and not np.array_equal(converted, array):
         raise errors.InvalidAction(f"{expected}, got {given} values that {dtype} cannot hold")
     return converted
+
+
+def joined_actions(object actions, tuple groups, tuple lead, object dtype, object errors):
+    """Return a dict with the actions of groups of agents as an array [*lead, size], in the order of the groups.
+
+    `groups` has the name and the shape of an action of each group. An array was joined before.
+    """
+    if isinstance(actions, np.ndarray):
+        return actions
+    names = [name for name, _ in groups]
+    if not isinstance(actions, dict) or actions.keys() != set(names):
+        given = f"keys {list(actions)}" if isinstance(actions, dict) else type(actions).__name__
+        raise errors.InvalidAction(f"actions: expected a dict with the groups {names}, got {given}")
+    return np.concatenate([
+        action_array(actions[name], dtype, lead + shape, f"actions[{name!r}]", errors).reshape(lead + (-1,))
+        for name, shape in groups], axis=-1)
 
 
 cdef object raise_invalid(cnp.ndarray actions, const kernel_t* kernel, int64_t choices, object errors):

@@ -14,6 +14,7 @@ from gymcore_ext.arrays cimport (
     array_pointer, check_no_overlap, clear_if_full, cut_off, lane_pointer, mark_busy,
 )
 from gymcore_ext.engine.actions cimport checked_actions, given_actions
+from gymcore_ext.engine.agents cimport ACTIVE, GONE, hide_agents
 from gymcore_ext.engine.episodes cimport DISABLED, NEXT_STEP, SAME_STEP, SINGLE
 from gymcore_ext.engine.kernel cimport (
     KERNEL_CAPSULE, MAX_PARTS, kernel_t, rng_double, rng_seed_range, rng_t, step_loops_t,
@@ -34,6 +35,7 @@ from math import prod
 
 import numpy as np
 
+from gymcore_ext.engine.actions import joined_actions
 from gymcore_ext.engine.kernels import ISA_NAMES, choose_isa, kernel_spec
 
 cnp.import_array()
@@ -86,6 +88,9 @@ cdef class Batch:
         layout: how the arrays of an observation are grouped (see batch_buffer.pyx); None for one array, or a tuple.
         copies_actions: whether the kernel, like struct lanes, needs actions that no other thread can change meanwhile.
         isa: name of the instruction set to use; the best one by default.
+        action_groups: in a world of agents that differ, name and shape of the actions of each group: actions are dicts.
+
+    In a world of agents, rewards, terminated and truncated are [num_envs, agents].
 
     Views keep the memory of the lanes alive, even after `close`. A call that refuses its arguments has changed nothing.
     One thread at a time may use a batch; a second one gets ConcurrentUseError. Signals are handled every few
@@ -97,6 +102,7 @@ cdef class Batch:
     cdef const step_loops_t* loops
     # Lane memory: state [state_count, lanes], the others [lanes], where `lanes` may be more than num_envs.
     cdef cnp.ndarray state, rngs, ended, elapsed, returns, started
+    cdef cnp.ndarray agent_states, agent_returns, agent_lengths   # [lanes, agents]
     cdef cnp.ndarray parameters    # [parameter_count, 1], or [parameter_count, num_envs] if lanes differ
     cdef cnp.ndarray state_rows, parameter_rows   # addresses of their rows
     cdef int busy
@@ -109,7 +115,7 @@ cdef class Batch:
     cdef int action_typenum
     cdef bint reuse, observes_numbers, copies_actions
     cdef bint float32_actions      # whether float64 actions of the last step were given as float32
-    cdef tuple action_shape
+    cdef tuple action_shape, action_groups
     cdef cnp.ndarray scratch       # copies of actions, or None
     cdef StepArrays arrays
     cdef readonly dict spec        # kernel_spec, and the layout of observations
@@ -127,7 +133,7 @@ cdef class Batch:
     def __cinit__(
         self, object kernel, Py_ssize_t num_envs, *, int64_t limit=0, int mode=0, object num_threads=1,
         int max_threads=1, bint reuse=False, bint statistics=False, object errors, object isa=None, object shared=None,
-        object store=None, int64_t choices=0, tuple layout=None, bint copies_actions=False,
+        object store=None, int64_t choices=0, tuple layout=None, bint copies_actions=False, tuple action_groups=None,
     ):
         cdef const kernel_t* spec = &self.kernel
         read_kernel(kernel, &self.kernel)
@@ -175,7 +181,8 @@ cdef class Batch:
         self.observes_numbers = mode == SINGLE and is_flat and all([part == (np.int64, ()) for part in parts])
         self.action_shape = (num_envs, *self.spec["action_shape"])
         self.action_typenum = np.dtype(self.spec["action_dtype"]).num
-        self.copies_actions = copies_actions or spec.functions != NULL
+        self.action_groups = action_groups
+        self.copies_actions = copies_actions or spec.functions != NULL or spec.agents
         if self.copies_actions or self.action_typenum == cnp.NPY_FLOAT64:
             self.scratch = np.empty(
                 self.action_shape[1:] if mode == SINGLE else self.action_shape, self.spec["action_dtype"])
@@ -201,11 +208,14 @@ cdef class Batch:
     cdef int _allocate(self) except -1:
         """Allocate zeroed lane memory, in which each column begins at a cache line."""
         cdef Py_ssize_t n = (self.num_envs + 63) & ~63 if self.num_envs > 64 else self.num_envs
+        agents = n, self.kernel.agents
         try:
-            self.state, self.returns, self.started, self.rngs, self.elapsed, self.ended = zeroed([
+            (self.state, self.returns, self.started, self.agent_returns, self.rngs, self.elapsed, self.agent_lengths,
+             self.ended, self.agent_states) = zeroed([
                 (np.float64, (self.kernel.state_count, n)), (np.float64, (n,)),
-                (np.float64, (n if self.statistics else 0,)), (np.uint64, (n, sizeof(rng_t) // 8)),
-                (np.int32, (n,)), (np.bool_, (n,))])
+                (np.float64, (n if self.statistics else 0,)), (np.float64, agents),
+                (np.uint64, (n, sizeof(rng_t) // 8)), (np.int32, (n,)), (np.int32, agents), (np.bool_, (n,)),
+                (np.uint8, agents)])
         except (MemoryError, OverflowError, ValueError):
             name = self.kernel.name.decode()
             raise MemoryError(f"num_envs: no memory for {self.num_envs} lanes of {name}") from None
@@ -217,6 +227,12 @@ cdef class Batch:
             self.lanes.episodes.started = <double*> cnp.PyArray_DATA(self.started)
         self.lanes.episodes.elapsed = <int32_t*> cnp.PyArray_DATA(self.elapsed)
         self.lanes.episodes.ended = <uint8_t*> cnp.PyArray_DATA(self.ended)
+        self.lanes.agents.count = self.kernel.agents
+        if self.kernel.agents:
+            self.lanes.agents.states = <uint8_t*> cnp.PyArray_DATA(self.agent_states)
+            self.lanes.agents.returns = <double*> cnp.PyArray_DATA(self.agent_returns)
+            self.lanes.agents.lengths = <int32_t*> cnp.PyArray_DATA(self.agent_lengths)
+            self.lanes.columns.active = self.lanes.agents.states
         if self.lanes.episodes.mode == NEXT_STEP:
             self.lanes.columns.resetting = self.lanes.episodes.ended
         defaults = [self.kernel.parameter_defaults[k] for k in range(self.kernel.parameter_count)]
@@ -260,6 +276,8 @@ cdef class Batch:
         """
         if self.statistics and (lanes is not None or not self.ready):
             self.started[slice(None) if lanes is None else lanes] = time.perf_counter()
+        if lanes is None and not self.ready:
+            self.agent_states[...] = ACTIVE
         self.ready = True
 
     def require_reset(self):
@@ -314,6 +332,10 @@ cdef class Batch:
         """Return three views [num_envs]: ended (bool), elapsed (int32), returns (float64)."""
         return self.ended[:self.num_envs], self.elapsed[:self.num_envs], self.returns[:self.num_envs]
 
+    def view_agents(self):
+        """Return three views [num_envs, agents]: states (uint8, see agents.pxd), returns (float64), lengths (int32)."""
+        return [array[:self.num_envs] for array in (self.agent_states, self.agent_returns, self.agent_lengths)]
+
     def get_parameters(self):
         """Return a copy, float64 [parameter_count, num_envs], or [parameter_count, 1] if all lanes share them."""
         return self.parameters.copy()
@@ -344,7 +366,11 @@ cdef class Batch:
     cdef cnp.ndarray _actions(self, object actions, tuple shape, bint keep=False):
         """Return checked actions in the layout of the kernel. Only copies (`keep`) stay valid after this call."""
         cdef int typenum = self.action_typenum
-        cdef cnp.ndarray given = given_actions(actions, shape, &self.lanes, typenum, self.errors)
+        cdef cnp.ndarray given
+        if self.action_groups is not None:
+            actions = joined_actions(
+                actions, self.action_groups, shape[:len(shape) - 1], np.dtype(self.spec["action_dtype"]), self.errors)
+        given = given_actions(actions, shape, &self.lanes, typenum, self.errors)
         # NumPy computes costs of float32 actions in float32, so lanes with float64 actions need the given type.
         if keep and typenum == cnp.NPY_FLOAT64:
             typenum = cnp.PyArray_TYPE(given)
@@ -517,22 +543,26 @@ cdef class Batch:
         """Point `out` to these arrays, which must not share memory with each other or the actions; return them all."""
         errors = self.errors
         taken = bind_parts(out.observations, observations, "observations", lead, self.spec, errors)
-        out.rewards = <double*> array_pointer(rewards, "rewards", cnp.NPY_FLOAT64, lead, True, errors)
-        out.terminated = <uint8_t*> array_pointer(terminated, "terminated", cnp.NPY_BOOL, lead, True, errors)
-        out.truncated = <uint8_t*> array_pointer(truncated, "truncated", cnp.NPY_BOOL, lead, True, errors)
+        of_agents = lead + self.spec["agents"]
+        out.rewards = <double*> array_pointer(rewards, "rewards", cnp.NPY_FLOAT64, of_agents, True, errors)
+        out.terminated = <uint8_t*> array_pointer(terminated, "terminated", cnp.NPY_BOOL, of_agents, True, errors)
+        out.truncated = <uint8_t*> array_pointer(truncated, "truncated", cnp.NPY_BOOL, of_agents, True, errors)
         if final_observations is not None:
             if self.lanes.episodes.mode != SAME_STEP:
                 raise errors.InvalidArgument(
                     "final_observations: only same-step autoreset replaces final observations")
             taken += bind_parts(
                 out.final_observations, final_observations, "final_observations", lead, self.spec, errors)
-        taken += [("rewards", rewards), ("terminated", terminated), ("truncated", truncated), ("actions", actions)]
+        taken += [("rewards", rewards), ("terminated", terminated), ("truncated", truncated)]
+        taken += [("actions", each) for each in (actions.values() if isinstance(actions, dict) else [actions])]
         check_no_overlap(taken, errors)
         return taken
 
     cdef int64_t _num_steps(self, object actions) except -1:
         """Return the number of steps T of actions [T, num_envs, ...]."""
-        cdef tuple shape = tuple(np.shape(actions))  # the shape of a tensor is a subclass of tuple
+        if self.action_groups is not None and isinstance(actions, dict):
+            actions = next(iter(actions.values()), ())
+        shape = tuple(np.shape(actions))  # the shape of a tensor is a subclass of tuple
         if len(shape) < 1 or shape[0] < 1:
             raise self.errors.InvalidAction(f"actions: expected [T, num_envs, ...] with T >= 1, got shape {shape}")
         return shape[0]
@@ -562,7 +592,7 @@ cdef class Batch:
             steps = self._num_steps(actions)
             checked = self._actions(actions, (steps,) + self.action_shape)
             memset(&out, 0, sizeof(out))
-            if reports and (self.lanes.sizes.infos or self.statistics):
+            if reports and (self.lanes.sizes.infos or self.statistics or self.lanes.agents.count):
                 arrays = self._arrays_for(steps * n)
                 arrays.take_extras(&out, False)
             self._bind(
@@ -614,6 +644,10 @@ cdef class Batch:
         if self.lanes.episodes.mode != SINGLE:
             raise self.errors.Error(
                 "a lane of a vector environment: reset and step the vector environment instead")
+        if self.lanes.agents.count:
+            raise self.errors.UnsupportedMode(
+                "step: a world of several agents has no single reward; use make_vec(), or "
+                "gymcore.interop.pettingzoo.parallel_env() for one world")
         return 0
 
     cdef object _single(self, const void* action):
@@ -705,7 +739,7 @@ cdef class Batch:
             call.indices = <const int64_t*> cnp.PyArray_DATA(chosen)
             self._run_job(reset_job, &call, count, 0, &self.reset_cost)
             with nogil:
-                spec.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
+                self._write_observations(&out)
                 if out.infos[0] != NULL:
                     spec.write_infos(&self.lanes.columns, out.infos, call.indices, 0, count)
             self.ready = True
@@ -714,9 +748,20 @@ cdef class Batch:
                 infos = self.arrays.infos_of_lane(&self.lanes, True, self.numpy_scalars)
             else:
                 infos = self.arrays.infos_of_reset(mask)
+            if self.lanes.agents.count:
+                infos["active"] = self.view_agents()[0] != GONE
+                infos["_active"] = np.ones(self.num_envs, np.bool_)
         finally:
             self.busy = 0
         return self._observations(arrays, numbers), infos
+
+    cdef void _write_observations(self, outputs_t* out) noexcept nogil:
+        """Observe all lanes."""
+        self.lanes.kernel.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
+        if self.lanes.agents.count:
+            hide_agents(
+                &self.lanes.agents, self.lanes.kernel, self.lanes.sizes.part_bytes, out.observations, NULL, 0,
+                self.num_envs)
 
     def empty_observations(self, tuple lead):
         """Return new arrays [*lead, ...] for observations, grouped as `step` returns them."""
@@ -732,7 +777,7 @@ cdef class Batch:
             memset(&out, 0, sizeof(out))
             arrays = self._take_observations(&out, numbers)
             with nogil:
-                self.lanes.kernel.observe(&self.lanes.columns, out.observations, NULL, 0, self.num_envs)
+                self._write_observations(&out)
         finally:
             self.busy = 0
         return self._observations(arrays, numbers)
@@ -774,10 +819,12 @@ cdef class BoundStep:
                 lane_pointer(lanes, "lanes", n, batch.errors)
                 self.lanes, n = lanes.copy(), len(lanes)
                 self.arrays, self.action_shape = batch._arrays_for(n), (n,) + batch.action_shape[1:]
-            given = given_actions(actions, self.action_shape, &batch.lanes, batch.action_typenum, batch.errors)
+            given = actions
+            if batch.action_groups is None:
+                given = given_actions(actions, self.action_shape, &batch.lanes, batch.action_typenum, batch.errors)
             if isinstance(rewards, cnp.ndarray) and cnp.PyArray_TYPE(rewards) == cnp.NPY_FLOAT32:
-                self.rewards, rewards = rewards, np.empty(n)
-                array_pointer(self.rewards, "rewards", cnp.NPY_FLOAT32, (n,), True, batch.errors)
+                self.rewards, rewards = rewards, np.empty((n, *batch.spec["agents"]))
+                array_pointer(self.rewards, "rewards", cnp.NPY_FLOAT32, rewards.shape, True, batch.errors)
             self.written = batch._bind(
                 &self.out, given, observations, rewards, terminated, truncated, (n,), final_observations)
         finally:

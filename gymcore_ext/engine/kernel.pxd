@@ -13,6 +13,7 @@ cdef extern from "gymcore/kernel.h":
         MAX_PARTS "GYMCORE_MAX_PARTS"
         MAX_INFOS "GYMCORE_MAX_INFOS"
         MAX_AXES "GYMCORE_MAX_AXES"
+        MAX_AGENTS "GYMCORE_MAX_AGENTS"
         BLOCK "GYMCORE_BLOCK"
         INT64 "GYMCORE_INT64"
         TERMINATED "GYMCORE_TERMINATED"
@@ -31,14 +32,17 @@ cdef extern from "gymcore/kernel.h":
         const void* shared
         void* lanes
         const uint8_t* resetting
+        const uint8_t* active
 
     ctypedef struct part_t "gymcore_part":
         int32_t type
         int32_t* shape
+        int32_t first_agent
 
     ctypedef struct info_field_t "gymcore_info_field":
         const char* name
         int32_t type, size, when
+        int32_t* shape
 
     ctypedef struct outcome_t "gymcore_outcome":
         double reward
@@ -86,6 +90,8 @@ cdef extern from "gymcore/kernel.h":
         int32_t has_lanes
         const void* functions
         faulted_t faulted
+        int32_t agents
+        const int32_t* agent_actions
         step_loops_t* step
 
     void rng_seed_range "gymcore_rng_seed_range"(

@@ -4,7 +4,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.engine.kernel cimport (
-    ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AXES, MAX_INFOS, MAX_PARTS, OLDEST_KERNEL, kernel_t,
+    BLOCK, ISA_COUNT, KERNEL_ABI, KERNEL_CAPSULE, MAX_AGENTS, MAX_AXES, MAX_INFOS, MAX_PARTS, OLDEST_KERNEL,
+    TERMINATIONS, info_field_t, kernel_t,
 )
 from gymcore_ext.engine.step cimport best_isa, sizes_t
 
@@ -24,6 +25,11 @@ TYPES = (
 
 cdef tuple axes(const int32_t* shape):
     return tuple([shape[k] for k in range(MAX_AXES) if shape[k]])
+
+
+cdef tuple shape_of(const info_field_t* field):
+    """Return the axes of an entry of the infos after the lanes."""
+    return axes(field.shape) or (() if field.size == 1 else (field.size,))
 
 
 cdef tuple observation_parts_of(const kernel_t* kernel):
@@ -54,6 +60,8 @@ cdef int set_sizes(const kernel_t* kernel, sizes_t* sizes) except -1:
         sizes.part_bytes[k] = np.dtype(dtype).itemsize * prod(shape)
     for k in range(kernel.info_count):
         sizes.info_bytes[k] = kernel.infos[k].size * np.dtype(TYPES[kernel.infos[k].type]).itemsize
+    sizes.rewards = max(kernel.agents, 1)
+    sizes.block = BLOCK // sizes.rewards
     sizes.action_bytes = max(kernel.action_size, 1) * np.dtype(TYPES[kernel.action_type]).itemsize
     return 0
 
@@ -80,9 +88,10 @@ def kernel_spec(object capsule):
         "action_shape": axes(kernel.action_shape) or (tuple([kernel.action_size]) if kernel.action_size else ()),
         "action_dtype": TYPES[kernel.action_type],
         "action_ranges": ranges_of(kernel),
-        # Name, type, size, and which lanes have them (kernel.h).
-        "infos": tuple((kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], kernel.infos[k].size,
-                        kernel.infos[k].when) for k in range(kernel.info_count)),
+        # Name, type, shape, and which lanes have them (kernel.h).
+        "infos": tuple([(kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], shape_of(&kernel.infos[k]),
+                         kernel.infos[k].when) for k in range(kernel.info_count)]),
+        "agents": tuple([kernel.agents]) if kernel.agents else (),
     }
 
 
@@ -107,6 +116,29 @@ cdef int read_kernel(object capsule, kernel_t* kernel) except -1:
     ):
         if count > maximum:
             raise ValueError(f"kernel: expected at most {maximum} {members}, got {count}")
+    if kernel.agents:
+        check_agents(kernel)
+    return 0
+
+
+cdef int check_agents(const kernel_t* kernel) except -1:
+    """Raise unless a world of agents is complete: the engine accesses rows of agents in actions and observations."""
+    cdef const int32_t* actions = kernel.agent_actions
+    cdef int32_t k, first, count
+    if not 0 < kernel.agents <= MAX_AGENTS:
+        raise ValueError(f"agents: expected at most {MAX_AGENTS}, got {kernel.agents}")
+    for k in range(kernel.part_count):
+        first, count = kernel.parts[k].first_agent, kernel.parts[k].shape[0]
+        if not 0 <= first < first + count <= kernel.agents:
+            raise ValueError(
+                f"observation: expected rows of agents 0 to {kernel.agents - 1}, got {first} to {first + count - 1}")
+    if kernel.action_size == 0 or actions == NULL or actions[0] != 0 or actions[kernel.agents] != kernel.action_size:
+        raise ValueError("actions: expected an array with the numbers of all agents")
+    for k in range(kernel.agents):
+        if actions[k] > actions[k + 1]:
+            raise ValueError("actions: expected the numbers of agents in order")
+    if kernel.report != NULL or any([kernel.infos[k].when == TERMINATIONS for k in range(kernel.info_count)]):
+        raise ValueError("expected neither `report` nor infos of terminations in a world of agents")
     return 0
 
 

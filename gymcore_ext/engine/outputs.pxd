@@ -17,11 +17,12 @@ cdef class StepArrays:
     cdef tuple values                     # an array for each entry of the infos of one lane
     cdef tuple infos, final_infos         # rings of the arrays of infos, or None
     cdef ArrayRing have_infos             # which rows have infos
+    cdef ArrayRing active, agent_returns, agent_lengths  # of the agents of worlds, or None
     cdef object begun                     # bool [n]: lanes that began an episode in this step; or None
     cdef Py_ssize_t n
     # Results of the current step, dropped by `finish`: arrays of infos, flags of ended lanes, their final observations.
     cdef tuple taken_infos, taken_final_infos
-    cdef object ended, final_observations
+    cdef object ended, final_observations, taken_active
     cdef dict episodes                    # return, length and duration of the episodes that ended, zeros elsewhere
 
     cdef object take_observations(self, void** parts)

@@ -65,15 +65,16 @@ cdef class StepArrays:
     def __cinit__(self, Py_ssize_t n, dict spec, int mode, bint reuse, bint statistics):
         cdef tuple lead = () if mode == SINGLE else (n,)
         cdef list shapes = [(dtype, lead + shape) for dtype, shape in spec["observation_parts"]]
-        cdef list info_shapes = [(dtype, (n,) if size == 1 else (n, size)) for _, dtype, size, _ in spec["infos"]]
+        cdef list info_shapes = [(dtype, (n, *shape)) for _, dtype, shape, _ in spec["infos"]]
+        cdef tuple of_agents = (n, *spec["agents"])
         self.n = n
         self.layout = spec["layout"]
         self.observations = rings(shapes, reuse)
         if self.layout is None:
             self.observation = self.observations[0]
-        self.rewards = ArrayRing((n,), np.float64, reuse)
-        self.terminated = ArrayRing((n,), np.bool_, reuse)
-        self.truncated = ArrayRing((n,), np.bool_, reuse)
+        self.rewards = ArrayRing(of_agents, np.float64, reuse)
+        self.terminated = ArrayRing(of_agents, np.bool_, reuse)
+        self.truncated = ArrayRing(of_agents, np.bool_, reuse)
         if mode == SAME_STEP:
             self.final = rings(shapes, reuse)
         if mode == SAME_STEP or statistics:
@@ -82,10 +83,15 @@ cdef class StepArrays:
             self.returns, self.times = ArrayRing((n,), np.float64, reuse), ArrayRing((n,), np.float64, reuse)
             self.lengths = ArrayRing((n,), np.int64, reuse)
         self.fields = tuple([(name, f"_{name}", when) for name, _, _, when in spec["infos"]])
-        self.values = tuple([np.zeros(size, dtype) for _, dtype, size, _ in spec["infos"]])
+        self.values = tuple([np.zeros(shape, dtype) for _, dtype, shape, _ in spec["infos"]])
+        if spec["agents"]:
+            self.active, self.have_infos = ArrayRing(of_agents, np.bool_, reuse), ArrayRing((n,), np.bool_, reuse)
+            if statistics:
+                self.agent_returns = ArrayRing(of_agents, np.float64, reuse)
+                self.agent_lengths = ArrayRing(of_agents, np.int64, reuse)
         if info_shapes and mode != SINGLE:
             self.infos = rings(info_shapes, reuse)
-            self.have_infos = ArrayRing((n,), np.bool_, reuse)
+            self.have_infos = self.have_infos or ArrayRing((n,), np.bool_, reuse)
             if mode == SAME_STEP:
                 self.final_infos = rings(info_shapes, reuse)
             if any([when for _, _, when in self.fields]):
@@ -112,7 +118,11 @@ cdef class StepArrays:
         """Take the arrays of a step besides observations, rewards and flags; final observations only if `finals`."""
         out.ended = out.begun = NULL
         out.final_observations[0] = out.infos[0] = out.final_infos[0] = NULL
-        out.reports.returns = NULL
+        out.reports.returns = out.agent_reports.returns = NULL
+        out.active = NULL
+        if self.active is not None:
+            self.taken_active = None
+            self.taken_active = self.active.take(<void**> &out.active)
         if self.infos is not None:
             self.take_info_arrays(out.infos, False)
         if self.begun is not None:
@@ -132,6 +142,9 @@ cdef class StepArrays:
                 "r": self.returns.take(<void**> &out.reports.returns),
                 "l": self.lengths.take(<void**> &out.reports.lengths),
                 "t": self.times.take(<void**> &out.reports.times)}
+            if self.agent_returns is not None:
+                self.episodes["agent_r"] = self.agent_returns.take(<void**> &out.agent_reports.returns)
+                self.episodes["agent_l"] = self.agent_lengths.take(<void**> &out.agent_reports.lengths)
         return 0
 
     cdef tuple take(self, outputs_t* out):
@@ -160,6 +173,9 @@ cdef class StepArrays:
             infos = named_infos(
                 self.fields, self.taken_infos, always, steps, terminations if self.final is None else None)
             self.taken_infos = None
+        if self.taken_active is not None:
+            infos["active"], infos["_active"] = self.taken_active, self._rows(None)
+            self.taken_active = None
         if self.ends is None:
             return infos
         if count and self.final is not None:
@@ -200,7 +216,8 @@ cdef class StepArrays:
             if not when if beginning else when != TERMINATIONS:
                 value = <cnp.ndarray> self.values[k]
                 if lanes.kernel.infos[k].size != 1:
-                    array = cnp.PyArray_EMPTY(1, cnp.PyArray_DIMS(value), cnp.PyArray_TYPE(value), 0)
+                    array = cnp.PyArray_EMPTY(
+                        cnp.PyArray_NDIM(value), cnp.PyArray_DIMS(value), cnp.PyArray_TYPE(value), 0)
                     memcpy(cnp.PyArray_DATA(array), cnp.PyArray_DATA(value), sizes.info_bytes[k])
                     infos[name] = array
                 elif numpy_scalars:

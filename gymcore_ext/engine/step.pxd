@@ -7,6 +7,9 @@ with the others, and their reset overwrites the result: this is cheaper than exc
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from gymcore_ext.engine.agents cimport (
+    ACTIVE, agent_reports_t, agents_t, begin_agents, begin_agents_step, count_agents_step, hide_agents, report_agents,
+)
 from gymcore_ext.engine.episodes cimport (
     NEXT_STEP, SAME_STEP, begin_episode, clear_reports, episodes_t, report_episode, reports_t,
 )
@@ -62,9 +65,10 @@ cdef enum:
     ROLLOUT_BLOCK = 4096
 
 
-# How many arrays a step writes, and the bytes of one lane in each of them and in the actions.
+# How many arrays a step writes, the bytes of one lane in each of them and in the actions, and how many rewards it has.
 ctypedef struct sizes_t:
     int parts, infos
+    int64_t rewards, block     # the number of lanes in a block
     int64_t part_bytes[MAX_PARTS]
     int64_t info_bytes[MAX_INFOS]
     int64_t action_bytes
@@ -77,6 +81,7 @@ ctypedef struct lanes_t:
     const lifecycle_t* lifecycle
     columns_t columns
     episodes_t episodes
+    agents_t agents
     int64_t num_envs
     int64_t choices            # values of a discrete action; 0 for arrays
     bint defers_resets         # SAME_STEP: a step does not reset ended lanes; `begin_deferred` does
@@ -94,6 +99,8 @@ ctypedef struct outputs_t:
     void* final_infos[MAX_INFOS]  # SAME_STEP: as final_observations
     uint8_t* begun             # which lanes began an episode in this step; or NULL
     reports_t reports          # statistics of lanes that ended in this step, zero elsewhere; or NULL
+    agent_reports_t agent_reports  # the same of agents
+    uint8_t* active            # which agents took part; or NULL
 
 
 cdef inline void shift(void** array, int64_t bytes) noexcept nogil:
@@ -124,15 +131,19 @@ cdef inline void shift_outputs(const lanes_t* self, outputs_t* out, int64_t rows
     shift_all(out.final_observations, self.sizes.part_bytes, self.sizes.parts, rows)
     shift_all(out.infos, self.sizes.info_bytes, self.sizes.infos, rows)
     shift_all(out.final_infos, self.sizes.info_bytes, self.sizes.infos, rows)
-    shift(<void**> &out.rewards, rows * <int64_t> sizeof(double))
-    shift(<void**> &out.terminated, rows)
-    shift(<void**> &out.truncated, rows)
+    shift(<void**> &out.rewards, rows * self.sizes.rewards * <int64_t> sizeof(double))
+    shift(<void**> &out.terminated, rows * self.sizes.rewards)
+    shift(<void**> &out.truncated, rows * self.sizes.rewards)
     shift(<void**> &out.ended, rows)
     shift(<void**> &out.begun, rows)
     if out.reports.returns != NULL:
         shift(<void**> &out.reports.returns, rows * <int64_t> sizeof(double))
         shift(<void**> &out.reports.lengths, rows * <int64_t> sizeof(int64_t))
         shift(<void**> &out.reports.times, rows * <int64_t> sizeof(double))
+    if self.agents.count:
+        shift(<void**> &out.active, rows * self.agents.count)
+        shift(<void**> &out.agent_reports.returns, rows * self.agents.count * <int64_t> sizeof(double))
+        shift(<void**> &out.agent_reports.lengths, rows * self.agents.count * <int64_t> sizeof(int64_t))
 
 
 cdef inline void count_begun(const lanes_t* self, uint8_t* begun, const int64_t* lanes, int64_t count) noexcept nogil:
@@ -141,6 +152,9 @@ cdef inline void count_begun(const lanes_t* self, uint8_t* begun, const int64_t*
     cdef int64_t k
     for k in range(count):
         begin_episode(&episodes, lanes[k])
+    if self.agents.count:
+        for k in range(count):
+            begin_agents(&self.agents, lanes[k])
     if begun != NULL:
         for k in range(count):
             begun[lanes[k]] = 1
@@ -171,6 +185,22 @@ cdef inline int64_t discard_step(
     return count_ended
 
 
+cdef inline int64_t discard_agents_step(
+    const lanes_t* self, const outputs_t* out, const int64_t* lanes, int64_t count
+) noexcept nogil:
+    """Do for worlds of agents what `discard_step` does for single agents."""
+    cdef int64_t k, first, count_ended = 0, agents = self.agents.count
+    for k in range(count):
+        first = lanes[k] * agents
+        count_ended += self.episodes.ended[lanes[k]]
+        memset(out.rewards + first, 0, agents * sizeof(double))
+        memset(out.terminated + first, 0, agents)
+        memset(out.truncated + first, 0, agents)
+        if out.active != NULL:
+            memset(out.active + first, ACTIVE, agents)
+    return count_ended
+
+
 cdef inline void begin_lanes(
     const lanes_t* self, const outputs_t* out, const int64_t* lanes, int64_t count
 ) noexcept nogil:
@@ -186,6 +216,9 @@ cdef inline void observe_ended(
     """Write the last observations and infos of lanes that ended."""
     if out.final_observations[0] != NULL:
         self.kernel.observe(&self.columns, <void**> out.final_observations, lanes, 0, count)
+        if self.agents.count:
+            hide_agents(
+                &self.agents, self.kernel, self.sizes.part_bytes, <void**> out.final_observations, lanes, 0, count)
     if out.final_infos[0] != NULL:
         self.kernel.write_infos(&self.columns, <void**> out.final_infos, lanes, 0, count)
 
@@ -207,16 +240,26 @@ cdef inline int64_t advance_block(
         prefetch_streams(self, lanes, pending)
         for k in range(pending if draws else 0):
             streams[k] = self.columns.rngs[lanes[k]]
+    if self.agents.count:
+        begin_agents_step(&self.agents, self.kernel, <char*> actions, self.sizes.action_bytes, lo, hi)
     self.step(&self.columns, actions, <void**> out.observations, out.rewards,
-              <flag_t*> shifted(ends, -lo * <int64_t> sizeof(flag_t)), lo, hi)
-    count = self.lifecycle.count_step(
-        out.rewards, ends, out.terminated, out.truncated, episodes.ended, episodes.elapsed, episodes.returns,
-        episodes.limit, lo, hi)
+              <flag_t*> shifted(ends, -lo * self.sizes.rewards * <int64_t> sizeof(flag_t)), lo, hi)
+    if self.agents.count:
+        count = count_agents_step(
+            &self.agents, episodes, ends, out.rewards, out.terminated, out.truncated, out.active, lo, hi)
+        hide_agents(&self.agents, self.kernel, self.sizes.part_bytes, <void**> out.observations, NULL, lo, hi)
+    else:
+        count = self.lifecycle.count_step(
+            out.rewards, ends, out.terminated, out.truncated, episodes.ended, episodes.elapsed, episodes.returns,
+            episodes.limit, lo, hi)
     if self.kernel.report != NULL:
         self.kernel.report(&self.columns, out.rewards, out.terminated, lo, hi)
 
     if pending:
-        count -= discard_step(out.rewards, out.terminated, out.truncated, episodes.ended, lanes, pending)
+        if self.agents.count:
+            count -= discard_agents_step(self, out, lanes, pending)
+        else:
+            count -= discard_step(out.rewards, out.terminated, out.truncated, episodes.ended, lanes, pending)
         for k in range(pending if draws else 0):
             self.columns.rngs[lanes[k]] = streams[k]
         begin_lanes(self, out, lanes, pending)
@@ -228,6 +271,8 @@ cdef inline int64_t advance_block(
         if out.reports.returns != NULL:
             for k in range(count):
                 report_episode(episodes, &out.reports, lanes[k], lanes[k])
+                if self.agents.count:
+                    report_agents(&self.agents, &out.agent_reports, lanes[k])
         if episodes.mode == SAME_STEP and not self.defers_resets:
             prefetch_streams(self, lanes, count)
             observe_ended(self, out, lanes, count)
@@ -263,10 +308,13 @@ cdef inline int64_t advance(
     # Rows of lanes that do not end in this step must be 0. One memset per array clears rows [lo, hi): a memset of each
     # block, 4 KiB for CartPole, takes nearly twice as long per byte on Zen processors.
     clear_reports(&out.reports, lo, hi)
+    if self.agents.count and out.agent_reports.returns != NULL:
+        memset(out.agent_reports.returns + lo * self.agents.count, 0, (hi - lo) * self.agents.count * sizeof(double))
+        memset(out.agent_reports.lengths + lo * self.agents.count, 0, (hi - lo) * self.agents.count * sizeof(int64_t))
     clear_all(out.final_observations, self.sizes.part_bytes, self.sizes.parts, lo, hi)
     clear_all(out.final_infos, self.sizes.info_bytes, self.sizes.infos, lo, hi)
     while block < hi:
-        end = min(block + BLOCK, hi)
+        end = min(block + self.sizes.block, hi)
         count += advance_block(self, actions, out, block, end)
         block = end
     return count

@@ -24,6 +24,8 @@ class CustomKernel:
         infos: tuple[tuple[Any, ...], ...] = (),
         functions: object = None,
         loops: bool = True,
+        agents: tuple[int, ...] = (),
+        first_agents: tuple[int, ...] = (),
     ) -> None: ...
     @property
     def capsule(self) -> object: ...

@@ -45,8 +45,10 @@ FIRST_ARRAYS = ("rngs", "lanes", "actions", "rewards", "ends")
 
 
 # part_t and info_field_t of kernel.h.
-PART = np.dtype([("type", np.int32), ("shape", np.int32, (MAX_AXES,))])
-INFO_FIELD = np.dtype([("name", np.uintp), ("type", np.int32), ("size", np.int32), ("when", np.int32)], align=True)
+PART = np.dtype([("type", np.int32), ("shape", np.int32, (MAX_AXES,)), ("first_agent", np.int32)])
+INFO_FIELD = np.dtype([
+    ("name", np.uintp), ("type", np.int32), ("size", np.int32), ("when", np.int32), ("shape", np.int32, (MAX_AXES,)),
+], align=True)
 
 
 # A loop over lanes [lo, hi), or over lanes[lo] to lanes[hi - 1] if `listed`. In a step, `lanes` is instead a mask of
@@ -203,9 +205,11 @@ cdef class CustomKernel:
         ranges: lowest value and number of values of each integer of an action; none for floats.
         parameters: default values by name.
         reset_options: default values by name.
-        infos: (name, dtype, size) of each entry of the infos, or (name, dtype, size, when) with `when` of kernel.h.
+        infos: (name, dtype, size or shape) of each entry of the infos, followed by `when` of kernel.h or not.
         functions: capsule of the functions of one lane, if lanes are structs. They must live as long as the process.
         loops: without functions, whether the store is LaneLoops or LaneResults.
+        agents: in a world of agents, how many numbers of an action each of them has.
+        first_agents: the agent of the first row of each array of an observation; the next agents have the next rows.
 
     Raises:
         ValueError: If there are too many arrays, parameters, options or infos, or kernels do not have a dtype.
@@ -213,7 +217,7 @@ cdef class CustomKernel:
 
     def __cinit__(
         self, str name, *, tuple parts, tuple action, tuple ranges=(), dict parameters=None, dict reset_options=None,
-        tuple infos=(), object functions=None, bint loops=True,
+        tuple infos=(), object functions=None, bint loops=True, tuple agents=(), tuple first_agents=(),
     ):
         cdef kernel_t* kernel = &self.kernel
         cdef kernel_t checked
@@ -236,7 +240,8 @@ cdef class CustomKernel:
             [<double> value for value in reset_options.values()], np.float64)
         kernel.part_count = len(parts)
         kernel.parts = <const part_t*> self._c_array(
-            [(type_number(part_dtype), axes_of(part_shape)) for part_dtype, part_shape in parts], PART)
+            [(type_number(part_dtype), axes_of(part_shape), first) for (part_dtype, part_shape), first in zip(
+                parts, first_agents or [0] * len(parts), strict=True)], PART)
         kernel.action_type = type_number(dtype)
         if prod(shape) >= 1 << 31:
             raise ValueError(f"action: expected fewer than 2**31 numbers, got shape {shape}")
@@ -247,8 +252,11 @@ cdef class CustomKernel:
             kernel.action_ranges = <const int64_t*> self._c_array(ranges, np.int64)
         kernel.info_count = len(infos)
         kernel.infos = <const info_field_t*> self._c_array([
-            (<size_t> self._c_string(info_name), type_number(info_dtype), info_size, sum(when))
+            (<size_t> self._c_string(info_name), type_number(info_dtype), prod(np.atleast_1d(info_size).tolist()),
+             sum(when), axes_of(info_size if isinstance(info_size, tuple) else ()))
             for info_name, info_dtype, info_size, *when in infos], INFO_FIELD)
+        kernel.agents = len(agents)
+        kernel.agent_actions = <const int32_t*> self._c_array(np.cumsum([0, *agents]), np.int32)
         kernel.has_lanes = True
         if functions is not None:
             self.references.append(functions)

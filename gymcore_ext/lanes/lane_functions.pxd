@@ -6,7 +6,7 @@ mathematics for them are in gymcore_ext/physics/lane.pxd.
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from gymcore_ext.engine.kernel cimport FUNCTIONS_CAPSULE, KERNEL_ABI, TERMINATED, TRUNCATED, rng_t
+from gymcore_ext.engine.kernel cimport FUNCTIONS_CAPSULE, KERNEL_ABI, TERMINATED, TRUNCATED, flag_t, rng_t
 
 
 cdef extern from "gymcore/kernel.h":
@@ -26,6 +26,8 @@ cdef extern from "gymcore/kernel.h":
         int (*save)(void*, const void*, void*) noexcept nogil
         void (*load)(void*, const void*, const void*) noexcept nogil
         const char* shared_name
+        int (*step_agents)(
+            void*, const void*, const double*, const void*, rng_t*, const uint8_t*, double*, flag_t*) noexcept nogil
 
 
 cdef inline object functions_capsule(lane_functions_t* functions):

@@ -79,6 +79,38 @@ cdef void step_structs(
         check_fault(self, lane)
 
 
+cdef void step_worlds(
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
+    int64_t hi
+) noexcept nogil:
+    """The same for worlds of agents, with rows of rewards and ends."""
+    cdef struct_lanes_t* self = <struct_lanes_t*> columns.lanes
+    cdef double values[MAX_NUMBERS]
+    cdef void* rows[MAX_PARTS]
+    cdef int64_t i, k, agents = self.sizes.rewards
+    cdef void* lane
+    cdef int flags
+    memset(rewards + lo * agents, 0, (hi - lo) * agents * sizeof(double))
+    memset(ends + lo * agents, 0, (hi - lo) * agents * sizeof(flag_t))
+    parameters_of(columns, self.parameters, lo, values)
+    for i in range(lo, hi):
+        if columns.resetting != NULL and columns.resetting[i]:
+            continue
+        lane = lane_at(self, i)
+        if columns.parameter_stride:
+            parameters_of(columns, self.parameters, i, values)
+        flags = self.functions.step_agents(
+            lane, self.shared, values, <const char*> actions + i * self.sizes.action_bytes, &columns.rngs[i],
+            columns.active + i * agents, &rewards[i * agents], &ends[i * agents])
+        for k in range(i * agents, (i + 1) * agents):
+            ends[k] |= <flag_t> flags
+            if ends[k] & ~(TERMINATED | TRUNCATED):
+                store32(&self.faulted, WRONG_FLAGS)
+        self.functions.observe(
+            lane, self.shared, values, rows_of(parts, self.sizes.part_bytes, self.sizes.parts, i, rows))
+        check_fault(self, lane)
+
+
 cdef void reset_structs(
     const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
@@ -142,14 +174,18 @@ cdef int use_functions(kernel_t* kernel, lane_functions_t* functions, object cap
         raise ValueError(f"functions: built for another engine than one of ABI {KERNEL_ABI}: build their package again")
     memset(functions, 0, sizeof(lane_functions_t))
     memcpy(functions, given, min(given.size, <int64_t> sizeof(lane_functions_t)))
-    if functions.reset == NULL or functions.step == NULL or functions.observe == NULL:
-        raise ValueError("functions: expected reset, step and observe")
+    steps = (functions.step != NULL) + (functions.step_agents != NULL)
+    if functions.reset == NULL or functions.observe == NULL or steps != 1:
+        raise ValueError("functions: expected reset, observe, and either step or step_agents")
+    if (functions.step == NULL) != (kernel.agents > 0):
+        raise ValueError("functions: expected step_agents for worlds of agents, and step for single agents")
     if (functions.save == NULL) != (functions.load == NULL):
         raise ValueError("functions: expected save and load, or none of both")
     if functions.make != NULL and functions.save == NULL:
         raise ValueError("functions: expected save and load with make: the pointers of a lane cannot be copied")
     kernel.functions = functions
-    kernel.step[0].shared, kernel.reset, kernel.observe = step_structs, reset_structs, observe_structs
+    kernel.step[0].shared = step_structs if kernel.agents == 0 else step_worlds
+    kernel.reset, kernel.observe = reset_structs, observe_structs
     if functions.write_infos != NULL:
         kernel.write_infos = write_struct_infos
     if functions.report != NULL:

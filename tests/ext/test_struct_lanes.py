@@ -44,6 +44,7 @@ FUNCTIONS = {
     "save": ctypes.CFUNCTYPE(ctypes.c_int, LANE, POINTER, NUMBERS),
     "load": ctypes.CFUNCTYPE(None, LANE, POINTER, NUMBERS),
     "shared_name": ctypes.c_char_p,
+    "step_agents": ctypes.c_void_p,
 }
 
 

@@ -15,13 +15,15 @@
 
 #define GYMCORE_KERNEL_CAPSULE "gymcore_ext.kernel"
 #define GYMCORE_FUNCTIONS_CAPSULE "gymcore_ext.lane_functions" /* of a gymcore_lane_functions */
-#define GYMCORE_KERNEL_ABI 15
+#define GYMCORE_KERNEL_ABI 16
 
 /* Maximum numbers of arrays of an observation, and of infos. */
 #define GYMCORE_MAX_PARTS 16
 #define GYMCORE_MAX_INFOS 32
 /* Maximum number of axes of an array of an observation. */
 #define GYMCORE_MAX_AXES 4
+/* Maximum number of agents of a world. A block of a step loop has at most this many agents in all its lanes. */
+#define GYMCORE_MAX_AGENTS 256
 
 /* Structure-of-arrays memory of a batch: state[k][lane], and parameters[k][lane * parameter_stride], where the stride is
  * 0 when all lanes share one value of every parameter and 1 when each has its own. */
@@ -36,6 +38,8 @@ typedef struct {
      * skip or step them. If it steps them, `step` must return from any state, and its results are discarded. It must not
      * draw from the streams of these lanes, unless `shared` is a table: then the engine restores the streams. */
     const uint8_t *resetting;
+    /* [lanes, agents] during a step: 1 for agents that take part in it, 0 for agents that ended before. NULL without agents. */
+    const uint8_t *active;
 } gymcore_columns;
 
 /* Types of the numbers that a kernel reads and writes. The value 0, and so a zero-initialized struct, means int64. */
@@ -48,16 +52,18 @@ enum {
 typedef struct {
     int32_t type;
     int32_t shape[GYMCORE_MAX_AXES]; /* the axes after the lanes, then zeros */
+    int32_t first_agent; /* in a world of agents: the agent that the first row of the first axis belongs to */
 } gymcore_part;
 
 /* Which lanes have an entry of the infos: all lanes, those that did not begin an episode, or those that terminate. */
 enum { GYMCORE_ALWAYS, GYMCORE_STEPS, GYMCORE_TERMINATIONS };
 
-/* One entry of the infos: an array [lanes], or [lanes, size] if size is more than 1. */
+/* One entry of the infos: an array [lanes], or [lanes, size] if size is more than 1, or [lanes, *shape] if there is one. */
 typedef struct {
     const char *name;
     int32_t type, size;
     int32_t when;
+    int32_t shape[GYMCORE_MAX_AXES]; /* axes whose product is the size, then zeros; all zero for one axis or none */
 } gymcore_info_field;
 
 /* Maximum number of lanes of a step loop, so that the memory of their step stays in the first-level cache. For CartPole,
@@ -80,7 +86,8 @@ typedef int16_t gymcore_flag;
 enum { GYMCORE_TERMINATED = 1, GYMCORE_TRUNCATED = 2 };
 
 /* Step and observe at most GYMCORE_BLOCK lanes. Actions are [lanes], or [lanes, action_size] if action_size is not 0.
- * `parts` has the address of the first row of each array of the observations. */
+ * `parts` has the address of the first row of each array of the observations. Rewards and ends are [lanes]; in worlds of
+ * agents [lanes, agents], where those of agents that are not active are ignored, and so are their observations. */
 typedef void gymcore_step_loop(const gymcore_columns *columns, const void *actions, void *const *parts,
                                double *rewards, gymcore_flag *ends, int64_t lo, int64_t hi);
 /* Change the rewards and flags that lanes [lo, hi) report, after counting: returns are sums of the unchanged rewards. */
@@ -121,6 +128,13 @@ typedef struct {
     int (*save)(void *lane, const void *shared, void *saved);
     void (*load)(void *lane, const void *shared, const void *saved);
     const char *shared_name; /* name of the capsule that `shared` comes from; NULL without one */
+    /* Takes the place of `step`, which is then NULL, in a world of agents. An action contains the actions of all agents, in
+     * order; `active`, `rewards` and `ends` are [agents]. `active` is 1 for agents that take part, and 0 for agents that
+     * ended in an earlier step: their actions are 0, or the lowest integers, and their results are ignored. Rewards and ends
+     * are 0 before the call. `ends` are the flags of the agents. Returns the flags that all active agents get in addition,
+     * because the world ends. */
+    int (*step_agents)(void *lane, const void *shared, const double *parameters, const void *action, gymcore_rng *rng,
+                       const uint8_t *active, double *rewards, gymcore_flag *ends);
 } gymcore_lane_functions;
 
 /* Maximum number of instruction sets of a kernel's loops; the compiler determines the number. */
@@ -161,11 +175,14 @@ typedef struct {
     const gymcore_lane_functions *functions; /* functions of lanes that are structs, or NULL */
     /* Returns whether lanes have a fault that Python must raise, such as a failed simulation. NULL: no faults. */
     int (*faulted)(const void *lanes);
+    int32_t agents; /* number of agents of a world, at most GYMCORE_MAX_AGENTS; 0 if a lane is a single agent */
+    /* [agents + 1]: the numbers agent_actions[k] to agent_actions[k + 1] - 1 of an action are those of agent k. */
+    const int32_t *agent_actions;
     gymcore_step_loops step[GYMCORE_MAX_ISAS]; /* baseline, then x86-64-v2, v3 and v4, as many as isa_count */
 } gymcore_kernel;
 
 /* Size of the structs when this ABI was introduced, without members that were added later. */
 #define GYMCORE_OLDEST_KERNEL ((int64_t)sizeof(gymcore_kernel))
-#define GYMCORE_OLDEST_FUNCTIONS ((int64_t)offsetof(gymcore_lane_functions, shared_name))
+#define GYMCORE_OLDEST_FUNCTIONS ((int64_t)sizeof(gymcore_lane_functions))
 
 #endif

@@ -1,0 +1,150 @@
+"""Worlds of agents: compiled ones, and a model in Python of the contract that the engine keeps."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shlex
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gymcore_ext
+from gymcore.native.struct_env import StructEnv
+from gymcore.spaces import Box, Discrete
+
+HERE = Path(__file__).parent
+LIMITLESS = 10**9
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    with tempfile.TemporaryDirectory() as folder:
+        library = str(Path(folder, "agents.so"))
+        subprocess.run(
+            [*shlex.split(os.environ.get("CC", "cc")), "-O1", "-shared", "-fPIC", "-o", library,
+             f"-I{gymcore_ext.get_include()}", str(HERE / "agents.c")],
+            check=True,
+        )  # fmt: skip
+        return ctypes.CDLL(library)
+
+
+def _functions(name: str) -> object:
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype = ctypes.py_object
+    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    table = ctypes.c_char.in_dll(_library(), name)
+    return new(ctypes.addressof(table), _CAPSULE, None)
+
+
+_CAPSULE = b"gymcore_ext.lane_functions"
+
+
+@cache
+def world_class(name: str) -> type[StructEnv]:
+    """Return `herd`, whose agents share spaces, or `chase`, a world with two groups."""
+    box = Box(-np.inf, np.inf, (2,), np.float64)
+    spaces: dict[str, Any] = {
+        "herd": {"agents": 3, "observation_space": box, "action_space": Discrete(3)},
+        "chase": {
+            "agents": {"mouse": ("mouse_0", "mouse_1"), "cat": ("cat_0",)},
+            "observation_space": {"mouse": box, "cat": Box(-np.inf, np.inf, (1,), np.float64)},
+            "action_space": {"mouse": Discrete(3, start=-1), "cat": Discrete(2)},
+        },
+    }
+    return StructEnv.of(
+        name.capitalize(),
+        functions=_functions(name),
+        lane_bytes=ctypes.c_int64.in_dll(_library(), "lane_bytes").value,
+        parameters={"scale": 1.0},
+        infos={"steps": np.int64, "action_mask": (np.int8, (3, 2))},
+        **spaces[name],
+    )
+
+
+class World:
+    """One world, as the compiled functions compute it; what the engine does is in `Model`."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.name, self.rng = name, np.random.default_rng(seed)
+
+    def reset(self) -> None:
+        def draw(count: int) -> int:
+            return 1 + int(self.rng.random() * count)
+
+        self.steps, self.world_life = 0, draw(8)
+        self.life, self.position = [0] * 3, [0.0] * 3
+        for k in range(3):
+            self.life[k], self.position[k] = draw(5), self.rng.random()
+
+    def step(self, actions: list[int], active: list[bool]) -> tuple[list[float], list[int], int]:
+        self.steps += 1
+        rewards, ends = [0.0] * 3, [0] * 3
+        for k in range(3):
+            self.position[k] += sum(a * (1.0 if j == k else 0.25) for j, a in enumerate(actions))
+            if active[k]:
+                rewards[k] = self.position[k] + self.rng.random()
+                if self.steps == self.life[k]:
+                    ends[k] = 1 if self.life[k] % 2 else 2
+        return rewards, ends, int(self.steps == self.world_life)
+
+    def observe(self) -> list[list[float]]:
+        rows = [[self.position[k], float(self.life[k])] for k in range(3)]
+        return rows if self.name == "herd" else [*rows[:2], rows[2][:1]]
+
+
+class Model:
+    """Worlds in a batch, stepped one after another: the contract in as few lines as possible."""
+
+    def __init__(self, name: str, seeds: list[int], mode: str, limit: int | None) -> None:
+        self.name, self.mode, self.limit = name, mode, limit or LIMITLESS
+        self.lowest = [0, 0, 0] if name == "herd" else [-1, -1, 0]
+        self.worlds = [World(name, seed) for seed in seeds]
+        for world in self.worlds:
+            self.begin(world)
+
+    def begin(self, world: Any) -> None:
+        world.reset()
+        world.active, world.ended = [True] * 3, False
+        world.returns, world.lengths, world.elapsed = [0.0] * 3, [0] * 3, 0
+
+    def observations(self, world: World, visible: list[bool]) -> list[list[float]]:
+        rows = world.observe()
+        return [row if seen else [0.0] * len(row) for row, seen in zip(rows, visible, strict=True)]
+
+    def step(self, lane: int, actions: list[int]) -> dict[str, Any]:
+        """Return the results of a world, as lists over agents."""
+        world: Any = self.worlds[lane]
+        if world.ended and self.mode == "NextStep":
+            self.begin(world)
+            return {
+                **{"observations": world.observe(), "rewards": [0.0] * 3, "active": [True] * 3},
+                **{"terminated": [False] * 3, "truncated": [False] * 3},
+            }
+        active = world.active
+        used = [a if on else low for a, on, low in zip(actions, active, self.lowest, strict=True)]
+        rewards, ends, world_end = world.step(used, active)
+        world.elapsed += 1
+        limit = 2 if world.elapsed >= self.limit else 0
+        flags = [(e | world_end | limit) if on else 0 for e, on in zip(ends, active, strict=True)]
+        world.active = [on and not flag for on, flag in zip(active, flags, strict=True)]
+        world.returns = [a + b for a, b in zip(world.returns, rewards, strict=True)]
+        world.lengths = [length + on for length, on in zip(world.lengths, active, strict=True)]
+        world.ended = not any(world.active)
+        observations = self.observations(world, active)
+        results = {
+            **{"observations": observations, "rewards": rewards, "active": active},
+            "terminated": [bool(flag & 1) for flag in flags],
+            "truncated": [bool(flag & 2) for flag in flags],
+        }
+        if world.ended:
+            results["episode"] = (world.returns, world.lengths, world.elapsed)
+        if world.ended and self.mode == "SameStep":
+            results["final"] = observations
+            self.begin(world)
+            results["observations"] = world.observe()
+        return results
