@@ -103,6 +103,12 @@ def fields_of(owner: type, name: str) -> tuple[Field, ...]:
     return tuple(fields)
 
 
+def agent_fields(count: int) -> tuple[Field, ...]:
+    """Return the arrays of the argument `agents` of a step; none for a single agent."""
+    dtypes = {"active": "?", "rewards": "f8", "terminated": "u1", "truncated": "u1"}
+    return tuple(Field(name, np.dtype(dtypes[name]), (count,)) for name in dtypes if count)
+
+
 def numbers_of(owner: type, name: str) -> dict[str, Any]:
     """Return the default values of the fields of `Parameters` or `Options`."""
     values = {}
@@ -168,6 +174,8 @@ def check_functions(
         names = ARGUMENTS[name]
         if name == "reset" and fields["options"]:
             names += ("options",)
+        if name == "step" and fields["agents"]:
+            names += ("agents",)
         arguments = tuple(inspect.signature(function).parameters)
         if len(arguments) != len(names) or arguments[0] == "self":
             raise InvalidArgument(

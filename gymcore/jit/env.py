@@ -24,6 +24,8 @@ from gymcore.jit.constants import check_constants
 from gymcore.jit.declarations import (
     ARGUMENTS,
     COMPILED,
+    Field,
+    agent_fields,
     check_functions,
     fields_of,
     indexes,
@@ -32,11 +34,19 @@ from gymcore.jit.declarations import (
 )
 from gymcore.jit.loops import InterpretedLoops, Program
 from gymcore.native.env import SINGLE, NativeEnv
-from gymcore.native.kernel_spaces import array_layout, checked_action, leaves_of
+from gymcore.native.kernel_spaces import (
+    action_groups,
+    array_layout,
+    kernel_action,
+    kernel_agents,
+    leaves_of,
+)
 from gymcore.native.lane_generator import lane_generator
 from gymcore.native.parameters import Parameter, as_number
 from gymcore.native.state import digest
 from gymcore.native.vector_env import NativeVectorEnv
+from gymcore.spaces import Space
+from gymcore.vector.agents import Agents, Names
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.engine.kernels import kernel_spec
 from gymcore_ext.lanes.custom_kernel import CustomKernel, LaneLoops
@@ -93,8 +103,9 @@ class _Kernel:
             raise error.InvalidArgument(
                 f"{where}: expected observation_space, action_space, State, reset, step and observe"
             )
-        layout = array_layout("observation_space", cls.observation_space)
-        checked = checked_action(cls.action_space)
+        observation_space, action_space = cls.spaces_of_lane()
+        layout = array_layout("observation_space", observation_space)
+        checked = kernel_action(action_space, cls.agents)
         if checked is None:
             raise error.InvalidArgument(
                 f"{where}.action_space: expected Discrete, MultiDiscrete, "
@@ -110,6 +121,7 @@ class _Kernel:
             fields_of(cls, "Infos"),
             layout,
             action,
+            0 if cls.agents is None else len(cls.agents.names),
         )
         program.names()
         self.source = program.source()
@@ -123,7 +135,8 @@ class _Kernel:
                 ranges=ranges,
                 parameters=numbers_of(cls, "Parameters"),
                 reset_options=numbers_of(cls, "Options"),
-                infos=tuple((f.name, f.dtype, _info_length(f.shape)) for f in program.infos),
+                infos=tuple((f.name, f.dtype, _info_shape(f, cls.agents)) for f in program.infos),
+                **kernel_agents(cls.agents, layout),
             )
         except ValueError as problem:
             raise error.InvalidArgument(f"{where}: {problem}") from problem
@@ -164,10 +177,12 @@ def _kernel_of(cls: type[Env]) -> _Kernel:
     return kernel
 
 
-def _info_length(shape: tuple[int, ...]) -> int:
-    if len(shape) > 1:
-        raise ValueError(f"Infos: expected arrays of one axis, got {shape}")
-    return shape[0] if shape else 1
+def _info_shape(field: Field, agents: Agents | None) -> int | tuple[int, ...]:
+    if agents is not None and field.name == "active":
+        raise ValueError("Infos.active: expected another name, as the engine writes this one")
+    if len(field.shape) > 1 + (agents is not None):
+        raise ValueError(f"Infos: expected arrays of one axis, got {field.shape}")
+    return field.shape if len(field.shape) > 1 else field.shape[0] if field.shape else 1
 
 
 def is_compiled() -> bool:
@@ -234,6 +249,11 @@ class Env(NativeEnv[Any]):
       array of one element.
     - `info(state, parameters, info)`, only with `Infos`: writes the fields of `info`.
     - `render(state, parameters)`, optional: any Python; returns a frame [height, width, 3] uint8.
+    - `AGENTS`, optional: the number of agents in a world, their names, or a dict with the names of
+      each group of agents that share spaces. The spaces are then those of one agent, or dicts of
+      those of groups. In `step(state, parameters, action, rng, agents)`, `action` has the actions
+      of all agents, and `agents.active`, `rewards`, `terminated` and `truncated` are arrays with an
+      element for each; the function returns whether the world ends for all of them.
 
     `rng` has the methods of the lane's `numpy.random.Generator` that draw numbers, with `size`.
     Functions may call other functions of their module and of `gymcore.jit.math`, create arrays, and
@@ -275,6 +295,7 @@ class Env(NativeEnv[Any]):
     kernel_module = ""
     vector_class = _VectorClassDescriptor()
     arguments: ClassVar[tuple[str, ...]] = ("debug",)
+    AGENTS: ClassVar[Names | None] = None
     _kernel: ClassVar[_Kernel | None] = None  # not inherited: every class has its own
     _functions: ClassVar[dict[str, Any]] = {}
 
@@ -309,6 +330,9 @@ class Env(NativeEnv[Any]):
             "info": "Infos",
         }
         fields = {role: fields_of(cls, name) for role, name in roles.items()}
+        if cls.AGENTS is not None and {"observation_space", "action_space"} <= set(dir(cls)):
+            cls.agents = Agents(cls.AGENTS, cls.observation_space, cls.action_space)
+        fields["agents"] = agent_fields(0 if cls.agents is None else len(cls.agents.names))
         if bool(fields["info"]) != ("info" in cls._functions):
             raise error.InvalidArgument(
                 f"{location_of(cls)}{cls.__name__}: expected both `class Infos` and "
@@ -334,6 +358,15 @@ class Env(NativeEnv[Any]):
         """Create the batch of one lane; see the class for the arguments."""
         self._debug = bool(debug)
         super().__init__(render_mode, **parameters)
+        if self.agents is not None:
+            self.observation_space, self.action_space = self.agents.world_spaces
+
+    @classmethod
+    def spaces_of_lane(cls) -> tuple[Space, Space]:
+        """Return the spaces of the world, or those of the only agent."""
+        if cls.agents is not None:
+            return cls.agents.world_spaces
+        return cls.observation_space, cls.action_space
 
     @classmethod
     def source(cls) -> str:
@@ -356,19 +389,25 @@ class Env(NativeEnv[Any]):
                 `raise` and `assert` are not mistakes.
         """
         lines = cls.program().raising_lines()
-        env: Any = cls(debug=True)
+        env: Any = cls(debug=True) if cls.agents is None else cls.vector_class(1, debug=True)
         space = copy.deepcopy(env.action_space)
         space.seed(1)
         env.reset(seed=1)
         for _ in range(steps):
             try:
                 _, _, terminated, truncated, _ = env.step(space.sample())
-            except Exception as problem:
+            except Exception as failure:
+                problem = failure
+                if cls.agents is not None and failure.__cause__ is not None:
+                    problem = failure.__cause__
                 frame, line = list(traceback.walk_tb(problem.__traceback__))[-1]
                 if (frame.f_code.co_filename, line) not in lines:
-                    raise
-                terminated = truncated = True
-            if terminated or truncated:
+                    if problem is failure:
+                        raise
+                    raise problem from None
+                env.reset()
+                continue
+            if cls.agents is None and (terminated or truncated):
                 env.reset()
 
     @classmethod
@@ -405,6 +444,7 @@ class Env(NativeEnv[Any]):
             store=lanes,
             layout=kernel.program.layout,
             copies_actions=kernel.copies_actions,
+            action_groups=action_groups(self.spaces_of_lane()[1], self.agents),
             **options,
         )
         if interpreted:

@@ -29,6 +29,7 @@ from gymcore.jit.declarations import (
     DRAWS,
     Field,
     Functions,
+    agent_fields,
     location_of,
     needs_live_state,
     raising_lines,
@@ -56,6 +57,7 @@ class Program(NamedTuple):
     infos: tuple[Field, ...]
     layout: Layout
     action: tuple[Any, tuple[int, ...]]
+    agents: int = 0
 
     def loops(self) -> tuple[str, ...]:
         """Return the names of the loops."""
@@ -105,7 +107,10 @@ class Program(NamedTuple):
             for name in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")
         }
         names["bool_"] = np.bool_
-        for name, fields in ("Parameters", self.parameters), ("Options", self.options):
+        for name, fields in (
+            *(("Parameters", self.parameters), ("Options", self.options)),
+            ("Agents", agent_fields(self.agents)),
+        ):
             names[name] = collections.namedtuple(name, [field.name for field in fields])
         for k, keys in enumerate(_dicts(self.layout)):
             for key in keys:
@@ -124,18 +129,34 @@ class Program(NamedTuple):
         Arrays that are arguments can be declared to share no memory (see `CompiledLoops`).
         """
         dtype, shape = self.action
+        row = (self.agents,) if self.agents else ()
         arrays = [
             *self._columns(outputs=self._parts()),
             _Array("actions", 2, shape, np.dtype(dtype)),
-            _Array("rewards", 3, (), np.dtype("f8")),
-            _Array("ends", 4, (), np.dtype("i2")),
+            _Array("rewards", 3, row, np.dtype("f8")),
+            _Array("ends", 4, (*row, 2), np.dtype("u1"))
+            if row
+            else _Array("ends", 4, (), np.dtype("i2")),
             _Array("rngs", 0, (5,), np.dtype("u8")),
         ]
-        body = []
-        # Pure arithmetic is faster if it includes the lanes that are about to be reset.
-        if needs_live_state(self.functions["step"]):
-            arrays.append(_Array("left_out", 1, (), np.dtype("u1")))
+        call = "step_lane(state, parameters, actions[i], stream(rngs, i))"
+        body, outcome = [], ["    rewards[i], ends[i] = outcome(result)"]
+        if row:  # the two bytes of an element of `ends` are flags until the function returns
+            arrays.append(_Array("active", 5, row, np.dtype("?")))
+            call = call.replace("i))", "i), agents)")
             body = [
+                *("    rewards[i] = 0.0", "    ends[i] = 0"),
+                "    agents = Agents(active[i], rewards[i], ends[i, :, 0], ends[i, :, 1])",
+            ]
+            outcome = [
+                f"    for k in range({self.agents}):",
+                "        ends[i, k, 0] = bool(ends[i, k, 0] or result) + 2 * bool(ends[i, k, 1])",
+                "        ends[i, k, 1] = 0",
+            ]
+        # Pure arithmetic is faster if it includes the lanes that are about to be reset.
+        if row or needs_live_state(self.functions["step"]):
+            arrays.append(_Array("left_out", 1, (), np.dtype("u1")))
+            body += [
                 "    if listed and left_out[i]:",
                 "        rewards[i] = 0.0",
                 "        ends[i] = 0",
@@ -143,8 +164,8 @@ class Program(NamedTuple):
             ]
         body += [
             f"    state = {self._state()}",
-            "    result = step_lane(state, parameters, actions[i], stream(rngs, i))",
-            "    rewards[i], ends[i] = outcome(result)",
+            f"    result = {call}",
+            *outcome,
             *self._store(),
         ]
         varied = f"    parameters = {self._parameters('i')}"
@@ -455,9 +476,16 @@ def _checked(program: Program, name: str, function: Callable[..., Any]) -> Calla
                 )
             check(first, "an observation")
 
-    def step(state: Struct, *arguments: object) -> tuple[Any, ...]:
+    def step(state: Struct, *arguments: Any) -> Any:
         result = function(state, *arguments)
         check_state(state)
+        if program.agents:
+            if not isinstance(result, (bool, np.bool_)):
+                raise InvalidArgument(
+                    f"{title}: expected `return ended`, whether the world ends, got {result!r}"
+                )
+            check(arguments[-1].rewards, "a reward")
+            return result
         if not isinstance(result, tuple) or len(result) not in (2, 3):
             raise InvalidArgument(
                 f"{title}: expected `return reward, terminated` or `return reward, terminated, "

@@ -118,7 +118,7 @@ def check_spaces(env: Any) -> None:
             f"{kernel['name']!r} observes, got {env.observation_space}"
         )
     shape, ranges = kernel["action_shape"], kernel["action_ranges"]
-    action = checked_action(env.action_space)
+    action = kernel_action(env.action_space, env.agents)
     # Float actions are converted. The range of integers may depend on the shared table (None).
     if action is None or action[0][1] != shape or (action[1] != ranges and ranges is not None):
         expected = _arrays_as_text(((kernel["action_dtype"], shape),)) + "".join(

@@ -81,7 +81,9 @@ class Agents:
             *(other.names, other.groups, other._spaces),
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        """Return the hash of the names."""
+        return hash(self.names)
 
     def observation_space(self, name: str) -> Space:
         """Return the space of an agent's observations."""

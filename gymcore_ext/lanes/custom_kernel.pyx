@@ -41,7 +41,9 @@ cdef enum:
 # The loops of LaneLoops, and the first arrays of each; those of state, parameters and outputs follow. The address
 # before the first array is that of a failure_t.
 LOOPS = ("step", "reset", "observe", "write_infos")
-FIRST_ARRAYS = ("rngs", "lanes", "actions", "rewards", "ends")
+FIRST_ARRAYS = ("rngs", "lanes", "actions", "rewards", "ends", "active")
+cdef enum:
+    FIRST_FIELD = 6             # the number of these arrays
 
 
 # part_t and info_field_t of kernel.h.
@@ -104,20 +106,20 @@ cdef inline void run_loop(
 ) noexcept nogil:
     """Run a loop over the FIRST_ARRAYS, followed by the arrays of state, parameters and outputs."""
     cdef const loops_t* self = <const loops_t*> columns.lanes
-    cdef void* memory[6 + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
+    cdef void* memory[1 + FIRST_FIELD + MAX_FIELDS + MAX_NUMBERS + MAX_INFOS]
     cdef void** arrays = memory + 1
     cdef int k
     if self.failed:
         return
     memory[0] = <void*> &self.failure
     arrays[0], arrays[1], arrays[2] = columns.rngs, <void*> lanes, <void*> inputs
-    arrays[3], arrays[4] = rewards, ends
+    arrays[3], arrays[4], arrays[5] = rewards, ends, <void*> columns.active
     for k in range(self.fields):
-        arrays[5 + k] = self.arrays[k]
+        arrays[FIRST_FIELD + k] = self.arrays[k]
     for k in range(self.kernel.parameter_count):
-        arrays[5 + self.fields + k] = <void*> columns.parameters[k]
+        arrays[FIRST_FIELD + self.fields + k] = <void*> columns.parameters[k]
     for k in range(0 if parts == NULL else self.kernel.info_count if loop == 3 else self.kernel.part_count):
-        arrays[5 + self.fields + self.kernel.parameter_count + k] = parts[k]
+        arrays[FIRST_FIELD + self.fields + self.kernel.parameter_count + k] = parts[k]
     self.loops[loop](arrays, columns.parameter_stride, listed, lo, hi)
 
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 import gymcore_ext
+from gymcore import jit
+from gymcore.native.env import NativeEnv
 from gymcore.native.struct_env import StructEnv
 from gymcore.spaces import Box, Discrete
 
@@ -44,25 +46,100 @@ def _functions(name: str) -> object:
 _CAPSULE = b"gymcore_ext.lane_functions"
 
 
+BOX = Box(-np.inf, np.inf, (2,), np.float64)
+SPACES: dict[str, dict[str, Any]] = {
+    "herd": {"agents": 3, "observation_space": BOX, "action_space": Discrete(3)},
+    "chase": {
+        "agents": {"mouse": ("mouse_0", "mouse_1"), "cat": ("cat_0",)},
+        "observation_space": {"mouse": BOX, "cat": Box(-np.inf, np.inf, (1,), np.float64)},
+        "action_space": {"mouse": Discrete(3, start=-1), "cat": Discrete(2)},
+    },
+}
+
+
+class Herd(jit.Env):
+    """The world of agents.c."""
+
+    AGENTS = 3
+    observation_space, action_space = BOX, Discrete(3)
+
+    class State:
+        position: jit.array(float, 3)  # type: ignore[valid-type]
+        life: jit.array(int, 3)  # type: ignore[valid-type]
+        world_life: int
+        steps: int
+
+    class Parameters:
+        scale: float = 1.0
+
+    class Infos:
+        steps: int
+        action_mask: jit.array(np.int8, 3, 2)  # type: ignore[valid-type]
+
+    def reset(state, parameters, rng):  # type: ignore
+        state.world_life = 1 + int(rng.random() * 8)
+        for k in range(3):
+            state.life[k] = 1 + int(rng.random() * 5)
+            state.position[k] = rng.random()
+
+    def step(state, parameters, action, rng, agents):  # type: ignore
+        state.steps += 1
+        for k in range(3):
+            total = 0.0
+            for j in range(3):
+                total += action[j] * (1.0 if j == k else 0.25)
+            state.position[k] += total
+            if not agents.active[k]:
+                agents.rewards[k] = 99.0
+                agents.terminated[k] = True
+                continue
+            agents.rewards[k] = parameters.scale * state.position[k] + rng.random()
+            if state.steps == state.life[k]:
+                agents.terminated[k] = state.life[k] % 2 == 1
+                agents.truncated[k] = state.life[k] % 2 == 0
+        return state.steps == state.world_life
+
+    def observe(state, parameters, observation):  # type: ignore
+        for k in range(3):
+            observation[k, 0] = state.position[k]
+            observation[k, 1] = state.life[k]
+
+    def info(state, parameters, info):  # type: ignore
+        info.steps = state.steps
+        for k in range(3):
+            for j in range(2):
+                info.action_mask[k, j] = (state.steps + k + j) % 2
+
+
+class Chase(Herd):
+    """The same with two groups of agents."""
+
+    AGENTS = SPACES["chase"]["agents"]
+    observation_space = SPACES["chase"]["observation_space"]
+    action_space = SPACES["chase"]["action_space"]
+
+    def observe(state, parameters, observation):  # type: ignore
+        observation.cat[0, 0] = state.position[2]
+        for k in range(2):
+            observation.mouse[k, 0] = state.position[k]
+            observation.mouse[k, 1] = state.life[k]
+
+
 @cache
-def world_class(name: str) -> type[StructEnv]:
-    """Return `herd`, whose agents share spaces, or `chase`, a world with two groups."""
-    box = Box(-np.inf, np.inf, (2,), np.float64)
-    spaces: dict[str, Any] = {
-        "herd": {"agents": 3, "observation_space": box, "action_space": Discrete(3)},
-        "chase": {
-            "agents": {"mouse": ("mouse_0", "mouse_1"), "cat": ("cat_0",)},
-            "observation_space": {"mouse": box, "cat": Box(-np.inf, np.inf, (1,), np.float64)},
-            "action_space": {"mouse": Discrete(3, start=-1), "cat": Discrete(2)},
-        },
-    }
+def world_class(name: str) -> type[NativeEnv]:
+    """Return `herd`, whose agents share spaces, or `chase`, a world with two groups.
+
+    They are compiled from C, or by `gymcore.jit` if the name begins with that.
+    """
+    if name.startswith("jit"):
+        return {"jit-herd": Herd, "jit-chase": Chase}[name]
     return StructEnv.of(
         name.capitalize(),
         functions=_functions(name),
         lane_bytes=ctypes.c_int64.in_dll(_library(), "lane_bytes").value,
         parameters={"scale": 1.0},
         infos={"steps": np.int64, "action_mask": (np.int8, (3, 2))},
-        **spaces[name],
+        **SPACES[name],
     )
 
 
@@ -70,7 +147,7 @@ class World:
     """One world, as the compiled functions compute it; what the engine does is in `Model`."""
 
     def __init__(self, name: str, seed: int) -> None:
-        self.name, self.rng = name, np.random.default_rng(seed)
+        self.name, self.rng = name.removeprefix("jit-"), np.random.default_rng(seed)
 
     def reset(self) -> None:
         def draw(count: int) -> int:
@@ -102,7 +179,7 @@ class Model:
 
     def __init__(self, name: str, seeds: list[int], mode: str, limit: int | None) -> None:
         self.name, self.mode, self.limit = name, mode, limit or LIMITLESS
-        self.lowest = [0, 0, 0] if name == "herd" else [-1, -1, 0]
+        self.lowest = [0, 0, 0] if "herd" in name else [-1, -1, 0]
         self.worlds = [World(name, seed) for seed in seeds]
         for world in self.worlds:
             self.begin(world)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from gymcore import error
 from gymcore.spaces import Box, Discrete, MultiDiscrete
 from gymcore.vector.agents import Agents
-from tests.vector.agents_model import Model, world_class
+from tests.vector.agents_model import Herd, Model, world_class
 
-NAMES = ("herd", "chase")
+NAMES = ("herd", "chase", "jit-herd", "jit-chase")
 MODES = ("NextStep", "SameStep", "Disabled")
 WAYS = ("step", "step_into", "bind_step", "rollout", "step_lanes", "send")
 
@@ -127,7 +127,7 @@ def test_worlds_are_those_of_the_model(
         assert rows_of(agents, observations, lane) == model.worlds[lane].observe()
     random = np.random.default_rng(seed)
     for way in ways:
-        low, high = ([0, 0, 0], [3, 3, 3]) if name == "herd" else ([-1, -1, 0], [2, 2, 2])
+        low, high = ([0, 0, 0], [3, 3, 3]) if "herd" in name else ([-1, -1, 0], [2, 2, 2])
         actions = random.integers(low, high, (num_envs, 3))
         if mode == "Disabled":
             way = "step" if way == "rollout" else way
@@ -219,7 +219,7 @@ def test_a_rollout_equals_its_steps() -> None:
 
 
 def test_spaces_of_worlds() -> None:
-    herd, chase = (world_class(name).vector_class(2) for name in NAMES)
+    herd, chase = (world_class(name).vector_class(2) for name in NAMES[:2])
     assert herd.single_observation_space == Box(-np.inf, np.inf, (3, 2), np.float64)
     assert herd.single_action_space == MultiDiscrete([3, 3, 3])
     assert herd.agents.names == ("agent_0", "agent_1", "agent_2")
@@ -276,3 +276,45 @@ def test_a_world_is_no_single_environment() -> None:
 def test_wrong_agents_are_refused(names: Any, text: str) -> None:
     with pytest.raises(error.InvalidArgument, match=text):
         Agents(names, Discrete(2), Discrete(2))
+
+
+WRONG_STEPS = {
+    "no agents": ("def step(state, parameters, action, rng):\n    return False", "agents"),
+    "rewards as results": (
+        "def step(state, parameters, action, rng, agents):\n    return 1.0, False",
+        "return ended",
+    ),
+    "unknown field": (
+        "def step(state, parameters, action, rng, agents):\n    return agents.done[0]",
+        "'done' is not a field",
+    ),
+    "nan": (
+        "def step(state, parameters, action, rng, agents):\n"
+        "    agents.rewards[1] = float('nan')\n    return False",
+        "a reward is nan",
+    ),
+    "index": (
+        "def step(state, parameters, action, rng, agents):\n"
+        "    agents.rewards[3] = 1.0\n    return False",
+        "out of bounds",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_STEPS)
+def test_mistakes_in_steps_of_agents_are_found(wrong: str, tmp_path: Any) -> None:
+    source, text = WRONG_STEPS[wrong]
+    path = tmp_path / "wrong_world.py"
+    path.write_text(source)
+    namespace: dict[str, Any] = {"float": float}
+    exec(compile(source, str(path), "exec"), namespace)
+    with pytest.raises((error.Error, IndexError), match=text):
+        cls = type("Wrong", (Herd,), {"step": namespace["step"]})
+        cls.check_source()
+
+
+def test_infos_of_worlds_cannot_be_named_active() -> None:
+    infos = type("Infos", (), {"__annotations__": {"active": int}})
+    cls = type("Named", (Herd,), {"Infos": infos, "info": lambda state, parameters, info: None})
+    with pytest.raises(error.InvalidArgument, match="active"):
+        cls.vector_class(1)
