@@ -40,6 +40,7 @@ TESTED_TOGETHER = {
     ),
     "envs/minigrid/instructions": "envs/minigrid/test_missions.py",
     "envs/minigrid/{levels,world}": "envs/minigrid/test_{env,parity}.py",
+    "envs/mpe/{drawing,worlds}": "envs/mpe/test_{env,parity}.py",
     "envs/mujoco/{ant,half_cheetah,hopper,humanoid,humanoidstandup}_v{4,5}": (
         "envs/mujoco/test_{parity,arguments,models}.py"
     ),

@@ -41,6 +41,7 @@ FAMILIES = {
     "mujoco": Family(needs=("mujoco",)),
     "atari": Family(needs=("ale_py",), replaces=False),
     "minigrid": Family(),
+    "mpe": Family(renders=("pygame",)),
     "phys2d": Family(needs=("jax",), renders=("pygame",)),
     "tabular": Family(needs=("jax",), renders=("pygame",)),
 }

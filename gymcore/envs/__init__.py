@@ -92,6 +92,14 @@ _TABULAR: tuple[_Row, ...] = (
     ("tabular/CliffWalking-v0", "tabular.cliffwalking:CliffWalkingJaxEnv", None, None, {}),
 )
 
+# Scenarios of MPE and the versions of their ids.
+_MPE = (
+    *(("collect_treasure", 1), ("simple", 3), ("simple_adversary", 3), ("simple_crypto", 3)),
+    *(("simple_formation", 1), ("simple_line", 1), ("simple_push", 3), ("simple_reference", 3)),
+    *(("simple_speaker_listener", 4), ("simple_spread", 3), ("simple_tag", 3)),
+    ("simple_world_comm", 3),
+)
+
 
 def _register(rows: Iterable[_Row], checked: bool = True, batched: bool = True) -> None:
     """Register built-in environments; batched ones also have a class `<Name>VectorEnv`."""
@@ -144,6 +152,11 @@ _register(
 _register(
     (_name, f"minigrid.env:BabyAI{_kind}Env", None, None, _kwargs)
     for _name, (_kind, _kwargs) in _BABYAI_IDS.items()
+)
+
+_register(
+    (f"mpe/{_name}_v{_version}", f"mpe.env:{_name.title().replace('_', '')}Env", None, None, {})
+    for _name, _version in _MPE
 )
 
 # Environments of the package `gym`, under the same ids as in Gymnasium.

@@ -1,0 +1,1 @@
+"""MPE: particles that move, push each other and communicate, several agents in one world."""
