@@ -397,7 +397,7 @@ class Env(NativeEnv[Any]):
             try:
                 _, _, terminated, truncated, _ = env.step(space.sample())
             except Exception as failure:
-                problem = failure
+                problem: BaseException = failure
                 if cls.agents is not None and failure.__cause__ is not None:
                     problem = failure.__cause__
                 frame, line = list(traceback.walk_tb(problem.__traceback__))[-1]

@@ -73,7 +73,8 @@ def kernel_action(space: Space, agents: Agents | None) -> Action | None:
     """
     if agents is None or agents.groups is None:
         return checked_action(space)
-    dtypes, size, ranges = set(), 0, ()
+    dtypes, size = set(), 0
+    ranges: tuple[tuple[int, int], ...] = ()
     for _, part in agents.group_spaces(space):
         checked = checked_action(part)
         if checked is None:
@@ -84,7 +85,7 @@ def kernel_action(space: Space, agents: Agents | None) -> Action | None:
     return ((dtypes.pop(), (size,)), ranges) if len(dtypes) == 1 else None
 
 
-def kernel_agents(agents: Agents | None, layout: Layout) -> dict[str, tuple[int, ...]]:
+def kernel_agents(agents: Agents | None, layout: Layout) -> dict[str, Any]:
     """Return the arguments of a `CustomKernel` that describe the agents of a world."""
     if agents is None:
         return {}

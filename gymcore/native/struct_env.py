@@ -98,7 +98,9 @@ class StructEnv(NativeEnv[ObsType, ActType]):
         """
         defaults = dict(parameters or {})
         team = None if agents is None else Agents(agents, observation_space, action_space)
-        spaces = (observation_space, action_space) if team is None else team.world_spaces
+        spaces: Any = (observation_space, action_space)
+        if team is not None:
+            spaces = team.world_spaces
         array_layout("observation_space", spaces[0])
         if kernel_action(spaces[1], team) is None:
             raise error.InvalidArgument(

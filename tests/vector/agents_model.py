@@ -74,7 +74,7 @@ class Herd(jit.Env):
 
     class Infos:
         steps: int
-        action_mask: jit.array(np.int8, 3, 2)  # type: ignore[valid-type]
+        marks: jit.array(np.int8, 3, 2)  # type: ignore[valid-type]
 
     def reset(state, parameters, rng):  # type: ignore
         state.world_life = 1 + int(rng.random() * 8)
@@ -108,7 +108,7 @@ class Herd(jit.Env):
         info.steps = state.steps
         for k in range(3):
             for j in range(2):
-                info.action_mask[k, j] = (state.steps + k + j) % 2
+                info.marks[k, j] = (state.steps + k + j) % 2
 
 
 class Chase(Herd):
@@ -138,7 +138,7 @@ def world_class(name: str) -> type[NativeEnv]:
         functions=_functions(name),
         lane_bytes=ctypes.c_int64.in_dll(_library(), "lane_bytes").value,
         parameters={"scale": 1.0},
-        infos={"steps": np.int64, "action_mask": (np.int8, (3, 2))},
+        infos={"steps": np.int64, "marks": (np.int8, (3, 2))},
         **SPACES[name],
     )
 

@@ -183,9 +183,7 @@ def test_states_copies_and_parts_of_a_batch_continue(name: str, mode: str) -> No
                 for k in (1, 2, 3):
                     assert first[k][lane].tolist() == second[k][row].tolist()
                 assert first[4]["active"][lane].tolist() == second[4]["active"][row].tolist()
-                assert (
-                    first[4]["action_mask"][lane].tolist() == second[4]["action_mask"][row].tolist()
-                )
+                assert first[4]["marks"][lane].tolist() == second[4]["marks"][row].tolist()
 
 
 @pytest.mark.parametrize(

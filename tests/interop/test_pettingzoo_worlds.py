@@ -1,0 +1,85 @@
+"""Worlds of agents with PettingZoo's interfaces, and PettingZoo's own tests of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gymcore as gym
+from gymcore import error
+from gymcore.interop.pettingzoo import aec_env, parallel_env
+from tests.vector.agents_model import Chase, Herd, Model
+
+gymnasium = pytest.importorskip("gymnasium")
+
+WORLDS = {"test/Herd-v0": Herd, "test/Chase-v0": Chase}
+
+
+@pytest.fixture(autouse=True)
+def worlds() -> Iterator[None]:
+    for name, cls in WORLDS.items():
+        gym.register(name, cls, max_episode_steps=6)
+    yield
+    for name in WORLDS:
+        gym.registry.pop(name)
+
+
+@pytest.mark.filterwarnings("ignore")  # PettingZoo warns of conventions, such as names of classes
+@pytest.mark.parametrize("env_id", WORLDS)
+@pytest.mark.parametrize("test", ["parallel_api", "api", "parallel_seed", "seed"])
+def test_worlds_pass_the_tests_of_pettingzoo(env_id: str, test: str) -> None:
+    tests = pytest.importorskip("pettingzoo.test")
+    if test == "parallel_api":
+        tests.parallel_api_test(parallel_env(env_id), num_cycles=100)
+    elif test == "api":
+        tests.api_test(aec_env(env_id), num_cycles=100)
+    elif test == "parallel_seed":
+        tests.parallel_seed_test(lambda: parallel_env(env_id), num_cycles=100)
+    else:
+        tests.seed_test(lambda: aec_env(env_id), num_cycles=100)
+
+
+@pytest.mark.parametrize("env_id", WORLDS)
+def test_a_world_is_that_of_the_model(env_id: str) -> None:
+    world: Any = parallel_env(env_id)
+    model = Model(WORLDS[env_id].__name__.lower(), [5], "Disabled", 6)
+    random = np.random.default_rng(0)
+    world.reset(seed=5)
+    for _ in range(4):
+        while world.agents:
+            playing = list(world.agents)
+            actions = {agent: int(random.integers(2)) for agent in playing}
+            results = world.step(actions)
+            names = world.possible_agents
+            expected = model.step(0, [actions.get(agent, 0) for agent in names])
+            for result, key in zip(
+                results, ("observations", "rewards", "terminated", "truncated"), strict=False
+            ):
+                assert list(result) == playing
+                for agent in playing:
+                    assert np.array_equal(result[agent], expected[key][names.index(agent)])
+            total = [number for row in expected["observations"] for number in row]
+            assert np.array_equal(world.state(), np.float32(total))
+            assert all(results[4][agent]["marks"].shape == (2,) for agent in playing)
+        with pytest.raises(error.ResetNeeded):
+            world.step({})
+        world.reset()
+        model.begin(model.worlds[0])
+    world.close()
+
+
+def test_worlds_refuse_wrong_calls() -> None:
+    with pytest.raises(error.UnsupportedMode, match="several agents"):
+        parallel_env("CartPole-v1")
+    with pytest.raises(error.UnsupportedMode, match="make_vec"):
+        gym.make("test/Herd-v0")
+    world: Any = parallel_env("test/Herd-v0")
+    with pytest.raises(error.ResetNeeded):
+        world.step({})
+    world.reset(seed=1)
+    for actions in ({"agent_0": 1}, {**dict.fromkeys(world.agents, 1), "agent_9": 0}):
+        with pytest.raises(error.InvalidAction, match="agent_2"):
+            world.step(actions)
