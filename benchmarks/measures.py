@@ -194,6 +194,31 @@ def _minigrid_pixels(env_id: str, num_envs: int, num_threads: int) -> Session:
     return _steps_of(envs, num_envs)
 
 
+class WorldSession(Session):
+    """A session of one world of PettingZoo's interface, which begins episodes anew."""
+
+    def __init__(self, env: Any) -> None:
+        """Make the actions of all agents."""
+        env.reset(seed=0)
+        rng = np.random.default_rng(0)
+        spaces = {agent: env.action_space(agent) for agent in env.agents}
+        actions = [
+            {agent: int(rng.integers(space.n)) for agent, space in spaces.items()}
+            for _ in range(RING)
+        ]
+
+        def step(action: Any) -> None:
+            env.step(action)
+            if not env.agents:
+                env.reset()
+
+        super().__init__(step, actions, 1, env.close)
+
+
+def _mpe2(env_id: str, num_envs: int, num_threads: int) -> Session:
+    return WorldSession(import_module(env_id.replace("mpe/", "mpe2.")).parallel_env())
+
+
 def _gymcore_episodes(env_id: str, num_envs: int, num_threads: int) -> Session:
     import gymcore
 
@@ -248,6 +273,7 @@ CONTENDERS = {
         Contender("gymnasium-make", "Gymnasium make", "gymnasium", _gymnasium_make),
         Contender("gymcore-pixels", "gymcore make_vec, pixels", "gymcore", _gymcore_pixels),
         Contender("minigrid-pixels", "minigrid's wrapper, sync", "minigrid", _minigrid_pixels),
+        Contender("mpe2", "mpe2, one world", "mpe2", _mpe2),
         Contender("gymcore-episodes", "gymcore make, with resets", "gymcore", _gymcore_episodes),
         Contender(
             "gymnasium-episodes", "Gymnasium make, with resets", "gymnasium", _gymnasium_episodes

@@ -42,6 +42,7 @@ from jit_bars import jit_bars, jit_groups  # noqa: E402
 from jit_measures import CONTENDERS as JIT  # noqa: E402
 from learn_bars import learn_bars, learn_groups  # noqa: E402
 from minigrid_bars import minigrid_bars, minigrid_groups  # noqa: E402
+from mpe_bars import mpe_bars, mpe_groups  # noqa: E402
 from mujoco_bars import (  # noqa: E402
     IDS,
     MEMORY,
@@ -70,6 +71,7 @@ LIBRARY = {key: contender.module for key, contender in (CONTENDERS | INTEROP | J
 LIBRARY |= {
     "gymnasium-make": "gymnasium",
     "minigrid-pixels": "gymnasium",
+    "mpe2": "gymnasium",
     **LIBRARIES,
     **WRAPPER_LIBRARIES,
 }
@@ -82,6 +84,7 @@ def all_groups(threads: int) -> list[Group]:
         *groups(threads),
         *toy_groups(threads),
         *minigrid_groups(threads),
+        *mpe_groups(threads),
         *engine_groups(),
         *wrapper_groups(),
         *mujoco_groups(threads),
@@ -288,8 +291,8 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
     """
     rows, best = [], measured.best()
     everything = (
-        bars, toy_bars, minigrid_bars, box2d_bars, engine_bars, mujoco_bars, atari_bars,
-        remote_bars, interop_bars, jit_bars,
+        bars, toy_bars, minigrid_bars, mpe_bars, box2d_bars, engine_bars, mujoco_bars,
+        atari_bars, remote_bars, interop_bars, jit_bars,
         learn_bars,
     )  # fmt: skip
     for bar in [*(bar for each in everything for bar in each(threads)), *wrapper_bars()]:

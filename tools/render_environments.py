@@ -1,6 +1,7 @@
 """Render the images of docs/environments: each environment some steps into an episode.
 
-Atari is one contact sheet of twelve games; MiniGrid and BabyAI are twelve levels.
+Atari is one contact sheet of twelve games; MiniGrid and BabyAI are twelve levels, MPE is twelve
+worlds.
 
 python tools/render_environments.py [ID...]
 """
@@ -147,8 +148,24 @@ def games(columns: int = 6) -> pygame.Surface:
     return sheet_of(frames, columns)
 
 
+def worlds(columns: int = 6, side: int = 160) -> pygame.Surface:
+    """Return a frame of each world of MPE, after some random actions."""
+    frames = []
+    for env_id in (env_id for env_id in gym.registry if env_id.startswith("mpe/")):
+        envs = gym.make_vec(env_id, 1, render_mode="rgb_array")
+        envs.reset(seed=4)
+        envs.action_space.seed(4)
+        for _ in range(4):
+            envs.step(envs.action_space.sample())
+        picture = pygame.image.frombuffer(envs.render()[0], (700, 700), "RGB")
+        square = pygame.transform.smoothscale(picture, (side, side))
+        frames.append(pygame.surfarray.array3d(square).swapaxes(0, 1))
+        envs.close()
+    return sheet_of(frames, columns)
+
+
 # Families with one image of many environments.
-SHEETS = {"Atari": games, "MiniGrid": levels}
+SHEETS = {"Atari": games, "MiniGrid": levels, "MPE": worlds}
 
 
 def main() -> None:

@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FILES = {
     name: ROOT / "benchmarks" / f"{name}.py"
     for name in (
-        "contenders", "bars", "box2d_bars", "toy_bars", "minigrid_bars", "mujoco_ids",
-        "mujoco_bars", "engine_bars", "measures", "ping_pong", "python_envs",
+        "contenders", "bars", "box2d_bars", "toy_bars", "minigrid_bars", "mpe_bars",
+        "mujoco_ids", "mujoco_bars", "engine_bars", "measures", "ping_pong", "python_envs",
         "engine_sessions", "engine_measures",
         "wrapper_bars", "wrapper_measures", "atari_bars", "atari_measures", "remote_bars",
         "remote_measures", "ray_measures", "interop_bars", "interop_measures", "learn_bars",

@@ -9,6 +9,7 @@ import pytest
 
 import gymcore
 from gymcore import error, spaces
+from gymcore.interop.pettingzoo import aec_env, parallel_env
 
 IDS = [id for id in gymcore.registry if id.startswith("mpe/")]
 
@@ -160,6 +161,48 @@ def test_states_of_other_worlds_are_refused() -> None:
         make("simple_spread_v3", continuous_actions=True).set_state(envs.get_state())
 
 
+def stacked(steps: list[Any]) -> Any:
+    """Return the arrays of steps with a leading axis."""
+    if isinstance(steps[0], dict):
+        return {key: stacked([step[key] for step in steps]) for key in steps[0]}
+    return np.stack(steps)
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step"])
+@pytest.mark.parametrize("continuous", [False, True], ids=["discrete", "continuous"])
+@pytest.mark.parametrize("id", IDS)
+def test_rollouts_and_partial_batches_equal_steps(id: str, continuous: bool, mode: str) -> None:
+    """Over the end of an episode, when worlds begin new ones."""
+    one, two, three = (
+        gymcore.make_vec(id, 4, continuous_actions=continuous, autoreset_mode=mode, max_cycles=5)
+        for _ in range(3)
+    )
+    for envs in (one, two, three):
+        envs.reset(seed=2)
+    one.action_space.seed(0)
+    actions = [one.action_space.sample() for _ in range(12)]
+    expected = [one.step(action) for action in actions]
+    rollout = two.rollout(stacked(actions))
+    for actual, role in zip(rollout, range(4), strict=False):
+        np.testing.assert_equal(actual, stacked([results[role] for results in expected]))
+    for action, results in zip(actions, expected, strict=True):
+        for lanes in ([2, 0], [1, 3]):
+            chosen = (
+                {k: v[lanes] for k, v in action.items()}
+                if isinstance(action, dict)
+                else action[lanes]
+            )
+            partial = three.step_lanes(chosen, np.array(lanes))
+            for actual, role in zip(partial, range(4), strict=False):
+                of_all = results[role]
+                part = (
+                    {k: v[lanes] for k, v in of_all.items()}
+                    if isinstance(of_all, dict)
+                    else of_all[lanes]
+                )
+                np.testing.assert_equal(actual, part)
+
+
 @pytest.mark.parametrize("id", IDS)
 def test_threads_do_not_change_results(id: str) -> None:
     """Every world has its own memory."""
@@ -225,3 +268,23 @@ def test_picked_up_treasures_are_not_drawn() -> None:
     ]
     (frame,) = envs.render()
     assert (frame == color).all(axis=2).sum() > 500
+
+
+@pytest.mark.filterwarnings("ignore")  # PettingZoo warns of conventions, such as names of classes
+@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("test", ["parallel_api", "api", "parallel_seed", "seed", "render"])
+def test_worlds_pass_the_tests_of_pettingzoo(id: str, test: str) -> None:
+    """One world with PettingZoo's interfaces."""
+    tests = pytest.importorskip("pettingzoo.test")
+    if test == "parallel_api":
+        tests.parallel_api_test(parallel_env(id), num_cycles=60)
+    elif test == "api":
+        tests.api_test(aec_env(id), num_cycles=60)
+    elif test == "parallel_seed":
+        tests.parallel_seed_test(lambda: parallel_env(id), num_cycles=60)
+    elif test == "seed":
+        tests.seed_test(lambda: aec_env(id), num_cycles=60)
+    else:
+        world = parallel_env(id, render_mode="rgb_array")
+        world.reset(seed=0)
+        assert world.render().shape == (700, 700, 3)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gymcore
+from gymcore.interop.pettingzoo import aec_env
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -64,7 +65,7 @@ def original(name: str, **arguments: Any) -> Any:
 
 def agent_actions(space: Any, rng: np.random.Generator, favorite: float) -> Any:
     """Return an action, often the favorite one, so that agents meet."""
-    if isinstance(space, gymcore.spaces.Box):
+    if hasattr(space, "low"):
         return rng.random(space.shape, np.float32)
     return int(space.n * favorite) if rng.random() < 0.4 else int(rng.integers(space.n))
 
@@ -153,6 +154,34 @@ def compare(
 def test_episodes_equal_those_of_mpe2(id: str, continuous: bool) -> None:
     """Observations, rewards and flags, over the beginning of the next episode."""
     compare(id.removeprefix("mpe/"), continuous)
+
+
+@pytest.mark.parametrize("continuous", [False, True], ids=["discrete", "continuous"])
+@pytest.mark.parametrize("id", IDS)
+def test_turns_equal_those_of_mpe2(id: str, continuous: bool) -> None:
+    """Agents act one after another, in the same order; the last one moves the world."""
+    ours: Any = aec_env(id, continuous_actions=continuous)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = importlib.import_module(f"mpe2.{id.removeprefix('mpe/')}").env(
+            continuous_actions=continuous
+        )
+    rng = np.random.default_rng(0)
+    for seed in (3, None):
+        for env in (ours, theirs):
+            env.reset(seed=seed)
+        while not any(theirs.truncations.values()):
+            agent = theirs.agent_selection
+            assert ours.agent_selection == agent
+            (observation, *others), (expected, *rest) = ours.last(), theirs.last()
+            assert observation.tobytes() == expected.tobytes()
+            assert others[:3] == rest[:3]
+            assert ours.state().tobytes() == theirs.state().tobytes()
+            action = agent_actions(ours.action_space(agent), rng, 0.5)
+            for env in (ours, theirs):
+                env.step(action)
+        for name in ("rewards", "terminations", "truncations"):
+            assert getattr(ours, name) == getattr(theirs, name)
 
 
 @pytest.mark.parametrize("continuous", [False, True], ids=["discrete", "continuous"])
