@@ -13,6 +13,7 @@ from gymcore.core import Info
 from gymcore.envs.making import make_vec
 from gymcore.interop.gymnasium import to_gymnasium_space
 from gymcore.spaces.space import Array
+from gymcore.vector.agents import check_single_agents
 
 with needs("rl_games"):
     from rl_games.common import env_configurations, vecenv
@@ -65,6 +66,7 @@ class RlGamesVecEnv(IVecEnv):
         """
         options = {"autoreset_mode": "SameStep", **config.pop("vector_kwargs", {})}
         self.envs = make_vec(num_envs=num_actors, vector_kwargs=options, **config)
+        check_single_agents(self.envs)
         self.observation_space = to_gymnasium_space(self.envs.single_observation_space)
         self.action_space = to_gymnasium_space(self.envs.single_action_space)
         self._shape = (num_actors, *(self.envs.single_action_space.shape or ()))

@@ -17,6 +17,7 @@ from gymcore.interop.gymnasium import to_gymnasium_space
 from gymcore.spaces.space import Array
 from gymcore.specs.env_spec import Kwargs
 from gymcore.vector import AutoresetMode, VectorEnv
+from gymcore.vector.agents import check_single_agents
 from gymcore.vector.utils.infos import split_rows
 
 with needs("tianshou"):
@@ -85,6 +86,7 @@ class TianshouVectorEnv(BaseVectorEnv):
 
     def __init__(self, envs: VectorEnv) -> None:
         """Wrap `envs`, whose autoreset mode must be DISABLED (else `UnsupportedMode`)."""
+        check_single_agents(envs)
         mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         if mode is not AutoresetMode.DISABLED:
             raise UnsupportedMode(f"envs: expected autoreset mode DISABLED, got {mode}")

@@ -13,6 +13,7 @@ from gymcore.error import UnsupportedMode
 from gymcore.spaces.space import Array
 from gymcore.spaces.text_numbers import numbers_of_texts, space_of_numbers
 from gymcore.vector import AutoresetMode, VectorEnv
+from gymcore.vector.agents import check_single_agents
 
 with needs("torchrl"):
     import torch
@@ -60,6 +61,7 @@ class TorchRLEnv(EnvBase):
 
     def __init__(self, envs: VectorEnv) -> None:
         """Wrap `envs`, whose autoreset mode must be DISABLED (else `UnsupportedMode`)."""
+        check_single_agents(envs)
         mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         if mode is not AutoresetMode.DISABLED:
             raise UnsupportedMode(f"envs: expected autoreset mode DISABLED, got {mode}")

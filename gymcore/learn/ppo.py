@@ -28,7 +28,7 @@ from gymcore.specs.lookup import registered_id
 from gymcore.vector.engine import VectorEngine
 from gymcore.vector.vector_env import VectorEnv
 from gymcore.wrappers.transform_observation import flatten_batch
-from gymcore.wrappers.vector import FlattenObservation
+from gymcore.wrappers.vector import AgentsAsLanes, FlattenObservation
 
 Array = np.ndarray
 
@@ -224,7 +224,8 @@ class PPO(NoCopies):
         """Create the environment and initialize the network.
 
         Args:
-            env_id: An environment with Discrete actions, or a Box of floats.
+            env_id: An environment with Discrete actions, or a Box of floats. If it has several
+                agents, one network acts for each of them (`AgentsAsLanes`).
             seed: Seed of all random numbers: lane i is reset with seed + i.
             env_kwargs: Arguments of the environment, which JSON must be able to represent.
             num_workers: Number of processes that step the lanes, each with one environment in
@@ -246,6 +247,8 @@ class PPO(NoCopies):
         self.envs: VectorEnv = gymcore.make_vec(
             env_id, num_envs, mode, vector_kwargs=options, **self.env_kwargs
         )
+        if self.envs.agents is not None:
+            self.envs = AgentsAsLanes(self.envs)
         try:
             inputs, outputs, continuous = _sizes(self.envs, env_id)
         except UnsupportedMode:
@@ -267,7 +270,7 @@ class PPO(NoCopies):
         self._adam = np.zeros((2, len(self._network.parameters)), np.float32)
         self._adam_steps = 0
         self._moments, self._return_moments = Moments(inputs), Moments(1)
-        self._lane_returns = np.zeros(num_envs)  # discounted reward sums of the lanes
+        self._lane_returns = np.zeros(self.envs.num_envs)  # discounted reward sums of the lanes
         self.steps = 0
         self.curve: list[tuple[int, int, float]] = []
         self.recent: deque[float] = deque(maxlen=WINDOW)
@@ -565,7 +568,9 @@ class PPO(NoCopies):
             )
         with checkpoint_errors(path):
             env_id, kwargs = registered_id(checkpoint.env_id), checkpoint.env_kwargs
-            with gymcore.make_vec(env_id, num_envs=1, **kwargs) as lane:
+            options = {"autoreset_mode": "SameStep"}
+            with gymcore.make_vec(env_id, num_envs=1, vector_kwargs=options, **kwargs) as envs:
+                lane: VectorEnv = envs if envs.agents is None else AgentsAsLanes(envs)
                 inputs, outputs, continuous = _sizes(lane, env_id)
                 space = lane.single_observation_space
             itemsize = space.dtype.itemsize if isinstance(space, Box) else 8

@@ -23,6 +23,7 @@ from gymcore.remote.space_messages import (
 from gymcore.remote.transport import MAX_MESSAGE_BYTES
 from gymcore.remote.wire import encode
 from gymcore.spaces.batching import batch_space
+from gymcore.vector.agents import check_single_agents
 from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore_ext.arrays import one_at_a_time
@@ -67,7 +68,9 @@ class HostedVectorEnv:
 
         Raises:
             ArgumentTypeError: If a space cannot be sent.
+            UnsupportedMode: If the environments are worlds of several agents.
         """
+        check_single_agents(envs)
         self.envs = envs
         self._attributes = tuple(attributes)
         self._steps = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gymcore.error import InvalidArgument
+from gymcore.error import InvalidArgument, UnsupportedMode
 from gymcore.spaces import Dict, Space
 from gymcore.spaces.batching import batch_space, concatenate, create_empty_array, iterate
 
@@ -122,6 +122,16 @@ class Agents:
             out = create_empty_array(space, len(members))
             parts[group] = concatenate(space, [values[name] for name in members], out)
         return parts[""] if self.groups is None else parts
+
+
+def check_single_agents(envs: object) -> None:
+    """Raise `UnsupportedMode` if the environments of a batch are worlds of several agents."""
+    agents = getattr(envs, "agents", None)
+    if isinstance(agents, Agents):
+        raise UnsupportedMode(
+            f"{envs}: expected environments of a single agent, got {agents}; use "
+            "gymcore.wrappers.vector.AgentsAsLanes, which makes a lane of each agent"
+        )
 
 
 def _by_group(role: str, space: Spaces, groups: Iterable[str]) -> dict[str, Space]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gymcore.base.arguments import split_reset_mask
 from gymcore.core import Options
+from gymcore.vector.agents import check_single_agents
 
 Mask = npt.NDArray[np.bool_]
 
@@ -81,7 +82,8 @@ class LaneEpisodes:
     """
 
     def __init__(self, env: Any) -> None:
-        """Record that no episode has begun; only the size and the mode of `env` are read."""
+        """Record that no episode has begun; only size, mode and agents of `env` are read."""
+        check_single_agents(env)
         self.mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self.same_step = self.mode is AutoresetMode.SAME_STEP
         self._num_envs = env.num_envs

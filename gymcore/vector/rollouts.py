@@ -17,6 +17,7 @@ from gymcore.base.arguments import check_rewards_are_numbers
 from gymcore.base.nested import map_leaves, rows_at
 from gymcore.error import InvalidArgument
 from gymcore.spaces import Dict, Space, Text, Tuple
+from gymcore.vector.agents import check_single_agents
 from gymcore.vector.lane_episodes import AutoresetMode
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Rollout:
 
     def __init__(self, envs: VectorEnv, lanes: Lanes | None = None) -> None:
         """Prepare to step these lanes; None means all."""
+        check_single_agents(envs)
         self.envs = envs
         self.mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self._lanes = lanes

@@ -19,6 +19,7 @@ from gymcore.foreign import Adapter
 from gymcore.spaces.space import Array
 from gymcore.utils.step_api_compatibility import convert_to_done_step_api
 from gymcore.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymcore.vector.agents import check_single_agents
 from gymcore.vector.gym26_infos import remove_gym26_names
 from gymcore.vector.utils import iterate
 from gymcore.vector.utils.infos import split_info
@@ -154,6 +155,7 @@ class DoneVectorEnv(VectorWrapper, Env):  # type: ignore[misc]
     """
 
     def __init__(self, env: Any) -> None:
+        check_single_agents(env)
         super().__init__(env if isinstance(env, VectorEnv) else env.unwrapped)
         self.env = env
         mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gymcore.base.lazy_namespace import lazy_namespace
 
 if TYPE_CHECKING:
+    from gymcore.wrappers.vector.agents_as_lanes import *
     from gymcore.wrappers.vector.array_conversion import *
     from gymcore.wrappers.vector.common import *
     from gymcore.wrappers.vector.dict_info_to_list import *
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 # Imported at first use, because most of these modules need optional packages.
 _LAZY: dict[str, tuple[str, ...]] = {
+    ".agents_as_lanes": ("AgentsAsLanes",),
     ".array_conversion": ("ArrayConversion",),
     ".common": ("RecordEpisodeStatistics", "TimeLimit"),
     ".dict_info_to_list": ("DictInfoToList",),

@@ -19,6 +19,7 @@ from gymcore.error import (
     UnsupportedMode,
 )
 from gymcore.spaces import Box
+from gymcore.vector.agents import check_single_agents
 from gymcore.vector.final_observations import add_final_frames
 from gymcore.vector.gym26_infos import add_gym26_names, remove_gym26_names
 from gymcore.vector.utils import batch_space, iterate
@@ -90,6 +91,7 @@ class RecordEpisodeStatistics(
         stats_key: str = "episode",
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.RecordEpisodeStatistics`."""
+        check_single_agents(env)
         VectorWrapper.__init__(self, env)
         if "autoreset_mode" not in env.metadata:
             logger.warn(

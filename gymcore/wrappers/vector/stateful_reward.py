@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gymcore.base.arguments import check_rewards_are_numbers, split_reset_mask
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, ObsType, Options
+from gymcore.vector.agents import check_single_agents
 from gymcore.vector.vector_env import AutoresetMode, Seeds, VectorEnv, VectorWrapper
 from gymcore.wrappers.stateful_reward import NormalizesRewards
 from gymcore.wrappers.utils import Array
@@ -50,6 +51,7 @@ class NormalizeReward(
         self, env: VectorEnv[ObsType, ActType, Array], gamma: float = 0.99, epsilon: float = 1e-8
     ) -> None:
         """Wrap a vector environment; see `gymcore.wrappers.NormalizeReward`."""
+        check_single_agents(env)
         VectorWrapper.__init__(self, env)
         self._begin_normalizing(gamma, epsilon)
         mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))

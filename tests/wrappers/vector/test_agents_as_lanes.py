@@ -1,0 +1,155 @@
+"""Agents of worlds as lanes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gymcore as gym
+from gymcore import error
+from gymcore.compat.gym21.done_envs import DoneVectorEnv
+from gymcore.learn import PPO, RolloutCollector
+from gymcore.remote.vector_env import HostedVectorEnv
+from gymcore.vector.rollouts import Rollout
+from gymcore.wrappers.vector import (
+    AgentsAsLanes,
+    FrameStackObservation,
+    NormalizeReward,
+    RecordEpisodeStatistics,
+    TimeLimit,
+    TransformObservation,
+    TransformReward,
+)
+from tests.vector.agents_model import Model, world_class
+
+
+def worlds(num_envs: int, name: str = "herd", mode: str = "SameStep") -> Any:
+    cls: Any = world_class(name)
+    return cls.vector_class(num_envs, 6, autoreset_mode=mode, episode_statistics=True)
+
+
+def test_lanes_are_the_agents_of_the_model() -> None:
+    n = 5
+    envs = AgentsAsLanes(worlds(n))
+    model = Model("herd", list(range(n)), "SameStep", 6)
+    observations, infos = envs.reset(seed=0)
+    assert observations in envs.observation_space
+    assert infos["active"].all() and infos["steps"].tolist() == [0] * 3 * n
+    random = np.random.default_rng(1)
+    last: list[Any] = [None] * 3 * n
+    flags = [(False, False)] * 3 * n
+    for _ in range(40):
+        actions = random.integers(0, 3, 3 * n)
+        observations, rewards, terminated, truncated, infos = envs.step(actions)
+        for world in range(n):
+            expected = model.step(world, actions[3 * world : 3 * world + 3].tolist())
+            for k in range(3):
+                lane = 3 * world + k
+                assert observations[lane].tolist() == expected["observations"][k]
+                assert rewards[lane] == expected["rewards"][k]
+                assert infos["active"][lane] == expected["active"][k]
+                if expected["active"][k]:
+                    last[lane] = expected.get("final", expected["observations"])[k]
+                    flags[lane] = expected["terminated"][k], expected["truncated"][k]
+                ended = "episode" in expected
+                shown = flags[lane] if ended else (False, False)
+                assert (terminated[lane], truncated[lane]) == shown
+                if ended:
+                    assert infos["_final_obs"][lane]
+                    assert infos["final_obs"][lane].tolist() == last[lane]
+                    assert infos["episode"]["r"][lane] == expected["episode"][0][k]
+                    assert infos["episode"]["l"][lane] == expected["episode"][1][k]
+                elif "final_obs" in infos:
+                    assert not infos["_final_obs"][lane]
+                    assert not infos["final_obs"][lane].any()
+
+
+def test_masks_and_seeds_are_those_of_worlds() -> None:
+    envs, single = AgentsAsLanes(worlds(3)), worlds(3)
+    expected = single.reset(seed=[4, 7, 9])[0].reshape(9, 2)
+    assert np.array_equal(envs.reset(seed=np.repeat([4, 7, 9], 3))[0], expected)
+    assert np.array_equal(envs.reset(seed=[4, 7, 9])[0], expected)
+    mask = np.repeat([False, True, False], 3)
+    observations, infos = envs.reset(seed=5, options={"reset_mask": mask})
+    assert (observations == expected).all(axis=1).tolist() == (~mask).tolist()
+    assert infos["_steps"].tolist() == mask.tolist()
+    mask[0] = True
+    with pytest.raises(error.InvalidArgument, match="all agents of a world"):
+        envs.reset(options={"reset_mask": mask})
+    with pytest.raises(error.InvalidAction, match="9 lanes"):
+        envs.step(np.zeros(3, np.int64))
+
+
+@pytest.mark.parametrize(
+    ("envs", "text"),
+    [
+        (lambda: gym.make_vec("CartPole-v1", 2), "got"),
+        (lambda: worlds(2, "chase"), "share spaces"),
+        (lambda: worlds(2, mode="NextStep"), "SAME_STEP"),
+    ],
+    ids=["single agents", "groups", "next step"],
+)
+def test_other_batches_are_refused(envs: Any, text: str) -> None:
+    with pytest.raises(error.UnsupportedMode, match=text):
+        AgentsAsLanes(envs())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        RecordEpisodeStatistics,
+        NormalizeReward,
+        lambda envs: TimeLimit(envs, 5),
+        lambda envs: FrameStackObservation(envs, 2),
+        lambda envs: TransformReward(envs, np.abs),
+        DoneVectorEnv,
+        lambda envs: HostedVectorEnv(envs, "test/Herd-v0"),
+        Rollout,
+    ],
+    ids=[
+        *("statistics", "normalized rewards", "time limit", "frame stack", "changed rewards"),
+        *("done", "remote", "rollout"),
+    ],
+)
+def test_what_needs_single_agents_refuses_worlds(make: Any) -> None:
+    with pytest.raises(error.UnsupportedMode, match="AgentsAsLanes"):
+        make(worlds(2))
+    make(AgentsAsLanes(worlds(2)))
+
+
+def test_wrappers_that_work_by_row_take_worlds() -> None:
+    class Doubled(gym.vector.VectorRewardWrapper):
+        def rewards(self, rewards: Any) -> Any:
+            return 2 * rewards
+
+    envs = TransformObservation(Doubled(worlds(2)), np.negative)
+    plain = worlds(2)
+    envs.reset(seed=1), plain.reset(seed=1)
+    actions = np.ones((2, 3), np.int64)
+    observations, rewards, *_ = plain.step(actions)
+    changed = envs.step(actions)
+    assert np.array_equal(changed[0], -observations)
+    assert np.array_equal(changed[1], 2 * rewards)
+    assert envs.agents == plain.agents
+
+
+def test_agents_are_collected_and_trained() -> None:
+    envs = AgentsAsLanes(worlds(4))
+
+    def policy(observations: Any) -> tuple[Any, Any, Any]:
+        n = len(observations)
+        return np.zeros(n, np.int64), np.zeros(n), np.zeros(n)
+
+    rollout = RolloutCollector(envs, policy, 8, seed=1).collect()
+    assert rollout.rewards.shape == (8, 12)
+    gym.register("test/Trained-v0", world_class("jit-herd"), max_episode_steps=6)
+    try:
+        ppo = PPO("test/Trained-v0", seed=1, num_envs=4, num_steps=8)
+        ppo.update()
+        assert ppo.envs.num_envs == 12
+        assert ppo.act(np.zeros((5, 2))).shape == (5,)
+        ppo.close()
+    finally:
+        gym.registry.pop("test/Trained-v0")
