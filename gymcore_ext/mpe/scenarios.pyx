@@ -1,12 +1,11 @@
 """The scenarios of MPE: how a world begins, rewards and observations.
 
-The docstring of each environment in gymcore/envs/mpe describes its game. Agents are in the order of mpe2, adversaries
-first.
+docs/environments/mpe.md describes the games. Agents are in the order of mpe2, adversaries first.
 """
 cimport numpy as cnp
 from libc.math cimport INFINITY, M_PI, fabs
 from libc.stdint cimport uint8_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from gymcore_ext.engine.capsules cimport owned_capsule
 from gymcore_ext.engine.kernel cimport TERMINATED, TRUNCATED, flag_t, rng_t
@@ -300,14 +299,14 @@ cdef float* push_observe(const world_t* world, const lane_t* lane, int agent, fl
 
 cdef inline double misunderstanding(const world_t* world, const lane_t* lane, int agent) noexcept nogil:
     """Return how far a message is from the color of the goal; 0 for no message."""
-    cdef const double* color = world.entities[goal_of(world, lane, 0)].color
+    cdef const entity_t* goal = &world.entities[goal_of(world, lane, 0)]
     cdef const double* words = message(world, lane, agent)
     cdef double total = 0.0
     cdef bint silence = True
     cdef int k
     for k in range(4):
         silence &= words[k] == 0.0
-        total += (words[k] - color[k]) * (words[k] - color[k])
+        total += (words[k] - goal.color[k]) * (words[k] - goal.color[k])
     return 0.0 if silence else total
 
 
@@ -696,7 +695,10 @@ ctypedef struct scenario_t:
     bint (*reward)(const world_t*, lane_t*, const parameters_t*, double*) noexcept nogil
     float* (*observe)(const world_t*, const lane_t*, int, float*) noexcept nogil
 
-cdef scenario_t[12] scenarios = [
+cdef enum:
+    SCENARIOS = 12
+
+cdef scenario_t[SCENARIOS] scenarios = [
     scenario_t("simple", place, simple_reward, simple_observe),
     scenario_t("simple_adversary", place, adversary_reward, adversary_observe),
     scenario_t("simple_crypto", place, crypto_reward, crypto_observe),
@@ -759,13 +761,13 @@ cdef class World:
         world.agent_neighbors, world.landmark_neighbors = agent_neighbors, landmark_neighbors
         world.continuous, world.ends_on_success = continuous, ends_on_success
         for k in range(len(rows)):
-            world.entities[k] = rows[k]
+            memcpy(&world.entities[k], &rows[k], sizeof(entity_t))
             world.adversaries += k < agents and rows[k].adversary
         if food + forests > world.landmarks or kinds >= agents or min(food, forests, kinds, words, goals) < 0:
             raise ValueError("expected numbers of food, forests and deposits that fit the entities")
         if min(agent_neighbors, landmark_neighbors) < 0 or words > 16 or goals > 2:
             raise ValueError("expected numbers of neighbors, words and goals that fit a lane")
-        for k in range(sizeof(scenarios) // sizeof(scenario_t)):
+        for k in range(SCENARIOS):
             if scenarios[k].name == scenario.encode():
                 world.place, world.reward, world.observe = (
                     scenarios[k].place, scenarios[k].reward, scenarios[k].observe)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 Colors = npt.NDArray[np.float64]
 
 
-def colors_of(scenario: str, colors: Colors, lane: Any) -> Colors:
+def colors_of(scenario: str, colors: Colors, lane: np.void) -> Colors:
     """Return the colors of entities, float64 [entities, 3], some of which tell the goals.
 
     Args:

@@ -13,7 +13,7 @@ from gymcore.base.arguments import count
 from gymcore.core import Metadata
 from gymcore.envs.mpe.drawing import colors_of, draw_world, message_of
 from gymcore.envs.mpe.worlds import DESCRIPTIONS, describe
-from gymcore.native.parameters import Parameter, as_number
+from gymcore.native.parameters import Number, Parameter, as_number
 from gymcore.native.state import digest
 from gymcore.native.struct_env import StructEnv
 from gymcore.native.vector_env import NativeVectorEnv
@@ -41,6 +41,7 @@ _SCENARIOS: dict[str, tuple[int, tuple[str, ...]]] = {
 _LOCAL_REWARDS = ("simple_reference", "simple_spread")
 _COMMON = ("continuous_actions", "dynamic_rescaling")
 _MAX_CYCLES = 2**30
+_MAX_NEIGHBORS = 128
 
 
 def _whole(minimum: int, maximum: int) -> Parameter[int]:
@@ -57,7 +58,7 @@ def _whole(minimum: int, maximum: int) -> Parameter[int]:
     return Parameter(encode=encode, decode=lambda columns: int(columns[0]))
 
 
-def _as_proportion(value: Any) -> tuple[float, ...]:
+def _as_proportion(value: Number) -> tuple[float, ...]:
     (number,) = as_number(value)
     if not 0.0 <= number <= 1.0:
         raise error.InvalidArgument(f"expected a number in [0, 1], got {number}")
@@ -151,7 +152,7 @@ class ParticleEnv(StructEnv):
         for name in (*unknown, *(arguments.keys() - counts.keys())):
             raise TypeError(f"{type(self).__name__} got an unexpected keyword argument {name!r}")
         neighbors = {
-            name.removeprefix("num_"): count(name, given[name], 1)
+            name.removeprefix("num_"): count(name, given[name], 1, _MAX_NEIGHBORS)
             for name in _NEIGHBORS
             if given[name] is not None
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from gymcore.base.arguments import count
 from gymcore_ext.mpe.scenarios import ENTITY, World
 
 _Entities = npt.NDArray[np.void]
+_Rows = list[tuple[object, ...]]
 
 _GRAY = (0.25, 0.25, 0.25)
 _BLUE = (0.35, 0.35, 0.85)
@@ -40,12 +42,12 @@ class Description(NamedTuple):
 
     names: tuple[str, ...]
     entities: _Entities
-    options: dict[str, Any]
+    options: Mapping[str, Any]
 
     def world(self, scenario: str, **options: Any) -> World:
         """Return the compiled form."""
-        agents = len(self.names)
-        return World(scenario, self.entities, agents=agents, **self.options, **options)
+        options = {**self.options, **options}
+        return World(scenario, self.entities, agents=len(self.names), **options)
 
 
 def _circles(
@@ -60,21 +62,27 @@ def _circles(
     collides: bool = False,
     speaks: bool = False,
     adversary: bool = False,
-) -> list[tuple[Any, ...]]:
+) -> _Rows:
     """Return `number` equal entities."""
     padded = (*color, *(0.0,) * (4 - len(color)))
     flags = (moves, collides, speaks, adversary)
     return [(size, mass, acceleration, max_speed, padded, *flags)] * number
 
 
+_hunters = partial(
+    _circles, size=0.075, acceleration=3.0, max_speed=1.0, collides=True, adversary=True
+)
+_prey = partial(_circles, acceleration=4.0, max_speed=1.3, collides=True)
+
+
 def _landmarks(
     number: int, color: Sequence[float] = _GRAY, *, size: float = 0.05, collides: bool = False
-) -> list[tuple[Any, ...]]:
+) -> _Rows:
     return _circles(number, color, size=size, moves=False, collides=collides)
 
 
 def _description(
-    names: Sequence[str], agents: Sequence[Any], landmarks: Sequence[Any], **options: Any
+    names: Sequence[str], agents: _Rows, landmarks: _Rows, **options: float
 ) -> Description:
     return Description(tuple(names), np.array([*agents, *landmarks], ENTITY), options)
 
@@ -125,10 +133,8 @@ def _spread(N: int = 3) -> Description:
 
 
 def _tag(num_good: int = 1, num_adversaries: int = 3, num_obstacles: int = 2) -> Description:
-    hunter: dict[str, Any] = {"size": 0.075, "acceleration": 3.0, "max_speed": 1.0}
-    prey: dict[str, Any] = {"size": 0.05, "acceleration": 4.0, "max_speed": 1.3}
-    agents = _circles(num_adversaries, _PALE_RED, collides=True, adversary=True, **hunter)
-    agents += _circles(num_good, _PALE_GREEN, collides=True, **prey)
+    agents = _hunters(num_adversaries, _PALE_RED)
+    agents += _prey(num_good, _PALE_GREEN, size=0.05)
     names = _numbered("adversary", num_adversaries) + _numbered("agent", num_good)
     landmarks = _landmarks(num_obstacles, size=0.2, collides=True)
     return _description(names, agents, landmarks, reach=0.9)
@@ -141,13 +147,10 @@ def _world_comm(
     num_food: int = 2,
     num_forests: int = 2,
 ) -> Description:
-    hunter: dict[str, Any] = {"size": 0.075, "acceleration": 3.0, "max_speed": 1.0}
-    prey: dict[str, Any] = {"size": 0.045, "acceleration": 4.0, "max_speed": 1.3}
-    adversary: dict[str, Any] = {"collides": True, "adversary": True, **hunter}
     leader_color = tuple(channel - 0.3 for channel in (0.95, 0.45, 0.45))
-    agents = _circles(1, leader_color, speaks=True, **adversary)
-    agents += _circles(num_adversaries - 1, (0.95, 0.45, 0.45), **adversary)
-    agents += _circles(num_good, (0.45, 0.95, 0.45), collides=True, **prey)
+    agents = _hunters(1, leader_color, speaks=True)
+    agents += _hunters(num_adversaries - 1, (0.95, 0.45, 0.45))
+    agents += _prey(num_good, (0.45, 0.95, 0.45), size=0.045)
     landmarks = _landmarks(num_obstacles, size=0.2, collides=True)
     landmarks += _landmarks(num_food, (0.15, 0.15, 0.65), size=0.03)
     landmarks += _landmarks(num_forests, (0.6, 0.9, 0.6), size=0.3)
@@ -174,11 +177,11 @@ def _treasure(
         raise error.InvalidArgument(
             f"num_deposits: expected at most {len(TREASURE_COLORS)}, got {num_deposits}"
         )
-    limits: dict[str, Any] = {"acceleration": 1.5, "max_speed": 1.0}
-    agents = _circles(num_collectors, (0.85, 0.85, 0.85), **limits)
+    slow = partial(_circles, acceleration=1.5, max_speed=1.0)
+    agents = slow(num_collectors, (0.85, 0.85, 0.85))
     for color in TREASURE_COLORS[:num_deposits]:
         faded = tuple(channel * 0.35 for channel in color)
-        agents += _circles(1, faded, size=0.075, mass=2.25, **limits)
+        agents += slow(1, faded, size=0.075, mass=2.25)
     names = _numbered("collector", num_collectors) + _numbered("deposit", num_deposits)
     landmarks = _landmarks(num_treasures, size=0.025)
     return _description(names, agents, landmarks, reach=0.95, kinds=num_deposits)
