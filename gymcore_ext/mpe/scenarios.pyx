@@ -535,8 +535,12 @@ cdef void place_treasures(const world_t* world, lane_t* lane, const parameters_t
         place_entities(world, lane, k, k + 1, world.reach, rng)
 
 
-cdef void collect(const world_t* world, lane_t* lane) noexcept nogil:
-    """Let collectors pick treasures up and deliver them; place those that were picked up before this step anew."""
+cdef double collect(const world_t* world, lane_t* lane) noexcept nogil:
+    """Let collectors pick treasures up and deliver them; place those that were picked up before this step anew.
+
+    Returns the reward of all agents for the treasures that were picked up or delivered.
+    """
+    cdef double reward = 0.0
     cdef int collectors = world.agents - world.kinds
     cdef double* held
     cdef double* treasure
@@ -551,6 +555,7 @@ cdef void collect(const world_t* world, lane_t* lane) noexcept nogil:
         for a in range(collectors):
             held = kind(world, lane, a)
             if held[0] < 0.0 and touch(world, lane, a, k):
+                reward += 5.0
                 held[0], treasure[0] = treasure[0], -1.0
                 position(lane, k)[0] = position(lane, k)[1] = -999.0
                 break
@@ -558,23 +563,16 @@ cdef void collect(const world_t* world, lane_t* lane) noexcept nogil:
         held = kind(world, lane, a)
         for k in range(world.kinds):
             if held[0] == k and touch(world, lane, a, collectors + k):
+                reward += 5.0
                 held[0] = -1.0
+    return reward
 
 
 cdef bint collect_reward(const world_t* world, lane_t* lane, const parameters_t* p, double* rewards) noexcept nogil:
     cdef int collectors = world.agents - world.kinds
-    cdef double collecting = 0.0
-    cdef double delivering = 0.0
+    cdef double shared = collect(world, lane)
     cdef double gap, least, x, y
     cdef int a, k
-    collect(world, lane)
-    for a in range(collectors):
-        for k in range(world.agents, entity_count(world)):
-            if kind(world, lane, a)[0] < 0.0 <= kind(world, lane, k)[0] and touch(world, lane, a, k):
-                collecting += 5.0
-        for k in range(world.kinds):
-            if kind(world, lane, a)[0] == k and touch(world, lane, a, collectors + k):
-                delivering += 5.0
     for a in range(world.agents):
         rewards[a] = 0.0
         least = INFINITY
@@ -603,7 +601,7 @@ cdef bint collect_reward(const world_t* world, lane_t* lane, const parameters_t*
                 least = norm(world, x / collectors - position(lane, a)[0], y / collectors - position(lane, a)[1])
         if least < INFINITY:
             rewards[a] -= 0.1 * least
-        rewards[a] += collecting + delivering
+        rewards[a] += shared
     return False
 
 
@@ -641,9 +639,12 @@ cdef float* collect_observe(const world_t* world, const lane_t* lane, int agent,
 cdef void reset(void* memory, const void* shared, const double* p, const double* options, rng_t* rng) noexcept nogil:
     cdef const world_t* world = <const world_t*> shared
     cdef lane_t* lane = <lane_t*> memory
+    cdef int k
     memset(lane, 0, bytes_of_lane(world))
     lane.prey_speed = 1.0
     world.place(world, lane, <const parameters_t*> p, rng)
+    for k in range(2 * entity_count(world)):
+        lane.extent = max(lane.extent, fabs(lane.numbers[k]))
 
 
 cdef int step_agents(
@@ -815,7 +816,7 @@ cdef class World:
         """Dtype of the state of a world."""
         agents, entities = self.world.agents, entity_count(&self.world)
         return np.dtype([
-            ("treasures", np.uint64, 5), ("prey_speed", np.float64), ("direction", np.float64, 2), ("steps", np.int32),
+            ("treasures", np.uint64, 5), ("prey_speed", np.float64), ("extent", np.float64), ("direction", np.float64, 2), ("steps", np.int32),
             ("goals", np.int32, 2), ("unused", np.int32), ("positions", np.float64, (entities, 2)),
             ("velocities", np.float64, (agents, 2)), ("messages", np.float64, (agents, self.world.words)),
             ("kinds", np.float64, entities if self.world.kinds else 0)])

@@ -58,6 +58,7 @@ ctypedef struct parameters_t:
 ctypedef struct lane_t:       # the state of a world
     rng_t treasures           # the stream from which treasures are drawn in steps
     double prey_speed         # factor of the speed of agents that are not adversaries
+    double extent             # the greatest coordinate after the reset, for frames
     double direction[2]       # of a line
     int32_t steps
     int32_t goals[2]          # landmarks

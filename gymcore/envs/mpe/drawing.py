@@ -66,7 +66,7 @@ def draw_world(
     radii: Sequence[float],
     colors: Colors,
     lines: Sequence[str],
-    rescale: bool,
+    extent: float | None,
 ) -> None:
     """Draw the circles of entities and, below them, lines of text.
 
@@ -76,7 +76,8 @@ def draw_world(
         radii: The radii, [entities].
         colors: The colors, float64 [entities, 3].
         lines: Lines of text, the lowest first.
-        rescale: Whether circles shrink when entities are far from the center.
+        extent: The distance of the border at which circles have their full size; None if they have
+            it at any distance.
     """
     import pygame
     import pygame.freetype
@@ -84,7 +85,7 @@ def draw_world(
     surface.fill((255, 255, 255))
     reach = np.abs(positions).max() or 1.0
     half = _SIDE // 2
-    scale = _MARGIN / reach if rescale else 1.0
+    scale = 1.0 if extent is None else _MARGIN * extent / reach
     for (x, y), radius, color in zip(positions, radii, colors, strict=True):
         center = (
             x / reach * _SIDE // 2 * _MARGIN + half,

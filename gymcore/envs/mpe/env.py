@@ -68,8 +68,8 @@ def _as_proportion(value: Number) -> tuple[float, ...]:
 class ParticleEnv(StructEnv):
     """A world of particles: agents that move, push each other and communicate.
 
-    `make_vec` makes batches of worlds. Their results equal those of mpe2 1.1 for the same seed, to
-    the bit.
+    `make_vec` makes batches of worlds. For the same seed, their results equal those of mpe2 1.1.1
+    to the bit.
 
     - Observation of an agent: float32, what its scenario lets it see.
     - Action of an agent: `Discrete(5)`, 0 nothing, 1 left, 2 right, 3 down, 4 up; times the number
@@ -116,7 +116,7 @@ class ParticleEnv(StructEnv):
         render_mode: str | None = None,
         *,
         continuous_actions: bool = False,
-        dynamic_rescaling: bool = False,
+        dynamic_rescaling: bool = True,
         curriculum: bool = False,
         terminate_on_success: bool = False,
         num_agent_neighbors: int | None = None,
@@ -128,7 +128,8 @@ class ParticleEnv(StructEnv):
         Args:
             render_mode: None, "human" or "rgb_array".
             continuous_actions: Whether actions are numbers in [0, 1].
-            dynamic_rescaling: Whether circles in frames shrink when entities move outwards.
+            dynamic_rescaling: Whether circles in frames shrink when entities move outwards, and
+                grow when they move inwards.
             curriculum: Whether to begin with stage 0 of the curriculum instead of the last one.
             terminate_on_success: Whether an episode ends when the agents have reached their goal.
             num_agent_neighbors: How many of the nearest other agents an agent observes; None for
@@ -228,7 +229,7 @@ class ParticleEnv(StructEnv):
             entities["size"][drawn],
             colors[drawn],
             lines,
-            self.dynamic_rescaling,
+            lane["extent"] if self.dynamic_rescaling else None,
         )
 
 

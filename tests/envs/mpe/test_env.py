@@ -225,11 +225,14 @@ def test_particles_at_infinity_are_no_obstacle(name: str) -> None:
 
 @pytest.mark.parametrize("rescale", [False, True], ids=["fixed", "rescaled"])
 def test_frames_show_circles(rescale: bool) -> None:
-    """The farthest circle touches the border's margin; circles shrink with `dynamic_rescaling`."""
+    """The farthest circle is near the border; circles shrink with `dynamic_rescaling`."""
     pytest.importorskip("pygame")
     envs = make("simple_v3", 1, render_mode="rgb_array", dynamic_rescaling=rescale)
     envs.reset(seed=0)
-    world_of(envs)["positions"][:] = [(2.0, 0.0), (0.0, 1.0)]
+    world = world_of(envs)
+    assert world["extent"] == abs(world["positions"]).max()
+    world["positions"][:] = [(2.0, 0.0), (0.0, 1.0)]
+    world["extent"] = 1.0
     (frame,) = envs.render()
     assert frame.shape == (700, 700, 3)
     rows, columns = np.nonzero((frame[:, 500:] != 255).any(axis=2))

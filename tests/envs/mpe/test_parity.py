@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import gymcore
-from gymcore.interop.pettingzoo import aec_env
+from gymcore.interop.pettingzoo import aec_env, parallel_env
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    pytest.importorskip("mpe2")
+    pytest.importorskip("mpe2", "1.1.1")
     pytest.importorskip("pettingzoo")
 
 IDS = [id for id in gymcore.registry if id.startswith("mpe/")]
@@ -190,3 +190,23 @@ def test_arguments_do_what_they_do_in_mpe2(case: str, continuous: bool) -> None:
     """Numbers of entities, rewards, ends and what agents observe."""
     name, arguments = ARGUMENTS[case]
     compare(name, continuous, seed=7, worlds=4, **arguments)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"dynamic_rescaling": False}], ids=["rescaled", "fixed"])
+@pytest.mark.parametrize("id", IDS)
+def test_frames_equal_those_of_mpe2(id: str, arguments: dict[str, Any]) -> None:
+    """Except for the text of messages, at the bottom, whose font is another one."""
+    ours: Any = parallel_env(id, render_mode="rgb_array", **arguments)
+    theirs = original(id.removeprefix("mpe/"), render_mode="rgb_array", **arguments)
+    rng = np.random.default_rng(0)
+    for env in (ours, theirs):
+        env.reset(seed=3)
+    for _ in range(6):
+        actions = {
+            agent: agent_actions(ours.action_space(agent), rng, 0.5) for agent in ours.agents
+        }
+        for env in (ours, theirs):
+            env.step(actions)
+        silent = not ours.envs.unwrapped._model._description.entities["speaks"].any()
+        rows = slice(None if silent else 580)
+        np.testing.assert_array_equal(ours.render()[rows], theirs.render()[rows])
