@@ -31,16 +31,18 @@ from gymcore.vector.vector_env import Seeds, VectorStep
 from gymcore_ext.python_envs.infos import copied
 
 if TYPE_CHECKING:
+    import gymnasium
     from pettingzoo import AECEnv, ParallelEnv
 
     from gymcore.spaces import Space
+    from gymcore.specs import EnvSpec
 
 __all__ = ["ParallelVectorEnv", "ParallelWorld", "aec_env", "parallel_env"]
 
 
 def parallel_env(
-    id: Any, *, render_mode: str | None = None, **kwargs: Any
-) -> ParallelEnv[str, Any, Any]:
+    id: str | EnvSpec, *, render_mode: str | None = None, **kwargs: Any
+) -> ParallelEnv[str, object, object]:
     """Return one world of several agents with PettingZoo's parallel interface.
 
     Args:
@@ -61,7 +63,7 @@ def parallel_env(
     return _world_class()(envs)
 
 
-def aec_env(id: Any, **kwargs: Any) -> AECEnv[str, Any, Any]:
+def aec_env(id: str | EnvSpec, **kwargs: Any) -> AECEnv[str, object, object]:
     """Return one world of several agents with PettingZoo's AEC interface: agents take turns.
 
     The world is stepped when the last of its agents has acted. PettingZoo converts the interface,
@@ -96,7 +98,7 @@ class ParallelWorld:
         agents: The names of those that have not ended.
     """
 
-    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+    def __init__(self, envs: VectorEnv) -> None:
         """Take a batch of one world, whose autoreset is disabled."""
         if envs.agents is None:
             raise UnsupportedMode(f"{envs}: expected an environment with several agents")
@@ -131,17 +133,17 @@ class ParallelWorld:
         """Number of agents in the world."""
         return len(self.possible_agents)
 
-    def observation_space(self, agent: str) -> Any:
+    def observation_space(self, agent: str) -> gymnasium.Space[object]:
         """Return the space of an agent's observations, the same object at each call."""
         return self._spaces[0][agent]
 
-    def action_space(self, agent: str) -> Any:
+    def action_space(self, agent: str) -> gymnasium.Space[object]:
         """Return the space of an agent's actions, the same object at each call."""
         return self._spaces[1][agent]
 
     def reset(
-        self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, Info]]:
+        self, seed: int | None = None, options: Options = None
+    ) -> tuple[dict[str, object], dict[str, Info]]:
         """Begin an episode. As in PettingZoo, options that the environment lacks are ignored.
 
         Returns:
@@ -154,7 +156,7 @@ class ParallelWorld:
         self.agents = list(self.possible_agents)
         return self._observations(observations), self._infos(infos)
 
-    def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    def step(self, actions: dict[str, object]) -> tuple[dict[str, object], ...]:
         """Step the world.
 
         Args:
@@ -188,7 +190,7 @@ class ParallelWorld:
         self.agents = [agent for agent, k in numbers.items() if not ended[k]]
         return results
 
-    def _observations(self, observations: Any) -> dict[str, Any]:
+    def _observations(self, observations: object) -> dict[str, object]:
         agents = self.envs.agents
         assert agents is not None
         world = next(iterate(self.envs.observation_space, observations))
@@ -211,7 +213,7 @@ class ParallelWorld:
         """Return the observations of all agents, one after another, float32."""
         return self._state.copy()
 
-    def render(self) -> Any:
+    def render(self) -> object:
         """Return the frame of the world."""
         frames = self.envs.render()
         return None if frames is None else frames[0]
@@ -221,12 +223,12 @@ class ParallelWorld:
         self.envs.close()
 
 
-def _lowest(space: Space) -> Any:
+def _lowest(space: Space) -> Array:
     """Return an action of an agent that has ended, which the engine ignores."""
     return np.zeros(space.shape or (), space.dtype) + getattr(space, "start", 0)
 
 
-def _numbers(observation: Any) -> Array:
+def _numbers(observation: object) -> Array:
     """Return all numbers of an observation, float32."""
     if isinstance(observation, (dict, tuple)):
         parts = observation.values() if isinstance(observation, dict) else observation

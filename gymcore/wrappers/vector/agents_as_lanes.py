@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -90,13 +91,13 @@ class AgentsAsLanes(VectorWrapper, RecordConstructorArgs):
                 each world, or for each lane: then the seed of its first agent is that of a world.
             options: Options of the worlds; `reset_mask` must select all lanes of a world or none.
         """
-        if seed is not None and np.ndim(seed) and len(seed) == self.num_envs:  # type: ignore[arg-type]
+        if isinstance(seed, (Sequence, np.ndarray)) and len(seed) == self.num_envs:
             seed = seeds_per_env(seed, self.num_envs)[:: self._agents]
         options, mask = split_reset_mask(options, self.num_envs)
         worlds: Array = np.ones(self.env.num_envs, np.bool_)
         if mask is not None:
             rows = mask.reshape(-1, self._agents)
-            worlds = rows.all(axis=1)
+            worlds = np.logical_and.reduce(rows, axis=1)
             if (rows.any(axis=1) != worlds).any():
                 raise InvalidArgument(
                     "options['reset_mask']: expected all agents of a world or none"
