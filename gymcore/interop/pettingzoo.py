@@ -56,6 +56,10 @@ def parallel_env(
 
     Raises:
         UnsupportedMode: If the environment has a single agent.
+
+    Examples:
+        >>> parallel_env("mpe/simple_adversary_v3").possible_agents
+        ['adversary_0', 'agent_0', 'agent_1']
     """
     options = {**kwargs.pop("vector_kwargs", {}), "autoreset_mode": AutoresetMode.DISABLED}
     # The world is compiled or written with gymcore.jit: engines of single environments have none.
@@ -68,6 +72,15 @@ def aec_env(id: str | EnvSpec, **kwargs: Any) -> AECEnv[str, object, object]:
 
     The world is stepped when the last of its agents has acted. PettingZoo converts the interface,
     so it must be installed. The arguments are those of `parallel_env`.
+
+    Examples:
+        >>> world = aec_env("mpe/simple_spread_v3")
+        >>> world.reset(seed=1)
+        >>> for agent in world.agent_iter(2):
+        ...     observation, reward, terminated, truncated, info = world.last()
+        ...     world.step(0)
+        >>> agent
+        'agent_1'
     """
     from pettingzoo.utils.conversions import parallel_to_aec
 
@@ -96,6 +109,15 @@ class ParallelWorld:
         envs: The batch of one world.
         possible_agents: The names of all agents.
         agents: The names of those that have not ended.
+
+    Examples:
+        >>> world = parallel_env("mpe/simple_spread_v3")
+        >>> observations, infos = world.reset(seed=1)
+        >>> actions = dict.fromkeys(world.agents, 0)
+        >>> observations, rewards, terminated, truncated, infos = world.step(actions)
+        >>> observations["agent_2"].shape, terminated["agent_2"], world.state().shape
+        ((18,), False, (54,))
+        >>> world.close()
     """
 
     def __init__(self, envs: VectorEnv) -> None:

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import gymcore_ext
 from gymcore import jit
 from gymcore.native.env import NativeEnv
 from gymcore.native.struct_env import StructEnv
 from gymcore.spaces import Box, Discrete
+from gymcore.vector.agents import Agents
 
 HERE = Path(__file__).parent
 LIMITLESS = 10**9
@@ -201,6 +203,7 @@ class Model:
             return {
                 **{"observations": world.observe(), "rewards": [0.0] * 3, "active": [True] * 3},
                 **{"terminated": [False] * 3, "truncated": [False] * 3},
+                "begun": True,
             }
         active = world.active
         used = [a if on else low for a, on, low in zip(actions, active, self.lowest, strict=True)]
@@ -225,3 +228,85 @@ class Model:
             self.begin(world)
             results["observations"] = world.observe()
         return results
+
+
+NAMES = ("herd", "chase", "jit-herd", "jit-chase")
+MODES = ("NextStep", "SameStep", "Disabled")
+WAYS = ("step", "step_into", "bind_step", "rollout", "step_lanes", "send")
+
+
+def rows_of(agents: Agents, observations: Any, lane: int) -> list[list[float]]:
+    """Return the observations of a world's agents, in their order."""
+    if agents.groups is None:
+        return [row.tolist() for row in observations[lane]]
+    return [row.tolist() for group in agents.groups for row in observations[group][lane]]
+
+
+def joined(agents: Agents, actions: npt.NDArray[np.int64]) -> Any:
+    """Return actions [..., 3] in the layout of the action space."""
+    if agents.groups is None:
+        return actions
+    return {"mouse": actions[..., :2].copy(), "cat": actions[..., 2:].copy()}
+
+
+def first(tree: Any, t: int = 0) -> Any:
+    """Return the first step, or step `t`, of the arrays of a rollout."""
+    return {k: first(v, t) for k, v in tree.items()} if isinstance(tree, dict) else tree[t]
+
+
+def step_by(way: str, envs: Any, actions: Any) -> tuple[Any, ...]:
+    """Step all worlds in one of the ways; return what `step` returns."""
+    n = envs.num_envs
+    if way == "step":
+        return envs.step(actions)
+    if way == "send":
+        envs.send(actions)
+        return envs.recv()
+    if way == "step_lanes":
+        return envs.step_lanes(actions, np.arange(n))
+    if way == "rollout":
+        one = (
+            {k: v[None] for k, v in actions.items()} if isinstance(actions, dict) else actions[None]
+        )
+        last = True if envs.autoreset_mode.value == "SameStep" else None
+        steps = envs.rollout(one, final_observations=last)
+        infos = first(steps.infos)
+        if last:
+            infos["final_obs"] = first(steps.final_observations)
+        return (*map(first, steps[:4]), infos)
+    arrays = {
+        "observations": envs._empty_observations((n,)),
+        "rewards": np.full((n, 3), 7.0),
+        "terminated": np.ones((n, 3), bool),
+        "truncated": np.ones((n, 3), bool),
+    }
+    if way == "step_into":
+        infos = envs.step_into(actions, **arrays)
+    else:
+        infos = envs.bind_step(actions, **arrays)()
+    return (*arrays.values(), infos)
+
+
+def check_world(agents: Agents, lane: int, results: Any, expected: dict[str, Any]) -> None:
+    observations, rewards, terminated, truncated, infos = results
+    assert rows_of(agents, observations, lane) == expected["observations"]
+    assert rewards[lane].tolist() == expected["rewards"]
+    assert terminated[lane].tolist() == expected["terminated"]
+    assert truncated[lane].tolist() == expected["truncated"]
+    assert infos["active"][lane].tolist() == expected["active"]
+    if "episode" in expected:
+        returns, lengths, steps = expected["episode"]
+        episode = infos["episode"]
+        np.testing.assert_allclose(episode["r"][lane], sum(returns), rtol=1e-12)
+        assert episode["agent_r"][lane].tolist() == returns
+        assert episode["agent_l"][lane].tolist() == lengths
+        assert episode["l"][lane] == steps
+    elif "episode" in infos:
+        assert not infos["_episode"][lane]
+        assert not infos["episode"]["agent_r"][lane].any()
+    if "final" in expected:
+        final = infos["final_obs"]
+        if agents.groups is None or not isinstance(final, np.ndarray):
+            assert rows_of(agents, final, lane) == expected["final"]
+        else:
+            assert rows_of(agents, {k: [v] for k, v in final[lane].items()}, 0) == expected["final"]
