@@ -125,8 +125,9 @@ cdef bint reward_targets(
         distances[k] = costs[k * n + columns[k]]
         success &= distances[k] < 0.05
         distances[k] = 2.0 if distances[k] > 2.0 else distances[k]
+    length = sum_of(distances, n) / n
     for k in range(n):
-        rewards[k] = 0.0 - sum_of(distances, n) / n
+        rewards[k] = 0.0 - length
     return success
 
 
@@ -674,11 +675,11 @@ cdef void observe(const void* memory, const void* shared, const double* p, void*
 
 
 cdef int check(const void* memory, const void* shared) noexcept nogil:
-    """Return whether the goals of a saved lane are landmarks."""
+    """Return whether the goals of a saved lane are landmarks, and its steps can be counted on."""
     cdef const world_t* world = <const world_t*> shared
     cdef const lane_t* lane = <const lane_t*> memory
     cdef int landmarks = max(world.landmarks, 1)
-    return 0 <= lane.goals[0] < landmarks and 0 <= lane.goals[1] < landmarks and lane.steps >= 0
+    return 0 <= lane.goals[0] < landmarks and 0 <= lane.goals[1] < landmarks and 0 <= lane.steps < 1 << 30
 
 
 cdef lane_functions_t functions
@@ -816,9 +817,10 @@ cdef class World:
         """Dtype of the state of a world."""
         agents, entities = self.world.agents, entity_count(&self.world)
         return np.dtype([
-            ("treasures", np.uint64, 5), ("prey_speed", np.float64), ("extent", np.float64), ("direction", np.float64, 2), ("steps", np.int32),
-            ("goals", np.int32, 2), ("unused", np.int32), ("positions", np.float64, (entities, 2)),
-            ("velocities", np.float64, (agents, 2)), ("messages", np.float64, (agents, self.world.words)),
+            ("treasures", np.uint64, 5), ("prey_speed", np.float64), ("extent", np.float64),
+            ("direction", np.float64, 2), ("steps", np.int32), ("goals", np.int32, 2), ("unused", np.int32),
+            ("positions", np.float64, (entities, 2)), ("velocities", np.float64, (agents, 2)),
+            ("messages", np.float64, (agents, self.world.words)),
             ("kinds", np.float64, entities if self.world.kinds else 0)])
 
     def arrange(self, parts):

@@ -153,6 +153,27 @@ def test_states_with_impossible_goals_are_refused() -> None:
         envs.set_state(state)
 
 
+@pytest.mark.parametrize("id", IDS)
+def test_states_of_random_bytes_are_refused_or_can_be_stepped(id: str) -> None:
+    """A state may come from any source."""
+    envs = gymcore.make_vec(id, 1)
+    envs.reset(seed=0)
+    state, rng = envs.get_state(), np.random.default_rng(0)
+    loaded = 0
+    for size in (1, 8, 100) * 20:
+        changed = state.copy()
+        lane = changed["state"]["lane"][0]
+        lane[rng.integers(len(lane), size=size)] = rng.integers(256, size=size)
+        try:
+            envs.set_state(changed)
+        except error.Error:
+            continue
+        loaded += 1
+        for _ in range(3):
+            envs.step(envs.action_space.sample())
+    assert loaded
+
+
 def test_states_of_other_worlds_are_refused() -> None:
     """The numbers of entities have to be the same, and the actions, too."""
     envs = make("simple_spread_v3")
