@@ -255,10 +255,13 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
             mask = self._ended_lanes()
             ended = np.flatnonzero(mask) if lanes is None else lanes[mask[lanes]]
             if len(ended):
+                ends = "terminations | truncations"
+                if self.agents is not None:
+                    ends = f"~(infos['active'] & ~({ends})).any(axis=1)"
                 raise ResetNeeded(
                     f"step: environments {shown_lanes(ended)} have ended their episodes and "
                     "autoreset is disabled; call "
-                    "reset(options={'reset_mask': terminations | truncations})"
+                    f"reset(options={{'reset_mask': {ends}}})"
                 )
 
     def _check_some_lanes(self, method: str) -> None:

@@ -392,9 +392,12 @@ cdef class Batch:
         if not ended:
             return 0
         shown = ", ".join(map(str, ended[:8])) + (", ..." if len(ended) > 8 else "")
+        mask = "terminations | truncations"
+        if self.lanes.agents.count:
+            mask = f"~(infos['active'] & ~({mask})).any(axis=1)"
         raise self.errors.ResetNeeded(
             f"step: environments [{shown}] have ended their episodes and autoreset is disabled; "
-            "call reset(options={'reset_mask': terminations | truncations})")
+            f"call reset(options={{'reset_mask': {mask}}})")
 
     cdef int64_t _run_job(self, job_t job, void* context, int64_t n, int64_t steps, cost_t* cost) except -1:
         """Run a job on [0, n), with one step (steps = 0) or many of each lane, on one thread or several."""

@@ -185,8 +185,9 @@ def test_19_7_disabled_worlds_wait_for_a_reset(name):
         if ended.any():
             break
     assert not ended.all()
-    with pytest.raises(error.ResetNeeded):
-        envs.step(actions)
+    for step in (envs.step, lambda actions: envs.step_lanes(actions, np.arange(WORLDS))):
+        with pytest.raises(error.ResetNeeded, match="active"):
+            step(actions)
     again, reset_infos = envs.reset(options={"reset_mask": ended})
     for lane in np.flatnonzero(~ended):
         assert rows_of(envs.agents, again, lane) == rows_of(envs.agents, observations, lane)
@@ -258,9 +259,17 @@ def test_19_10_states_copies_and_parts_of_a_batch_continue(name, mode):
     limit=st.sampled_from([None, 1, 3]),
     seed=st.integers(0, 1000),
     threads=st.sampled_from([1, 2]),
+    copies=st.booleans(),
 )
 def test_19_11_all_ways_of_stepping_agree(
-    name: str, mode: str, ways: list[str], num_envs: int, limit: int | None, seed: int, threads: int
+    name: str,
+    mode: str,
+    ways: list[str],
+    num_envs: int,
+    limit: int | None,
+    seed: int,
+    threads: int,
+    copies: bool,
 ) -> None:
     envs = world_class(name).vector_class(
         num_envs,
@@ -268,6 +277,7 @@ def test_19_11_all_ways_of_stepping_agree(
         autoreset_mode=mode,
         episode_statistics=True,
         num_threads=threads,
+        copy=copies,
     )
     agents = envs.agents
     model = Model(name, list(range(seed, seed + num_envs)), mode, limit)
