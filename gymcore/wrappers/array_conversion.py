@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import numbers
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, singledispatch
 from types import ModuleType, NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, TypeAlias, TypeGuard
@@ -90,14 +90,9 @@ def _library(xp: ModuleType | str) -> _Library:
     return _Library(namespace, parts[parts[0] == "array_api_compat" and len(parts) > 1])
 
 
-@cache
-def _is_torch_type(cls: Hashable) -> bool:
-    bases = getattr(cls, "__mro__", ())
-    return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in bases)
-
-
 def _is_tensor(value: object) -> TypeGuard[Tensor]:
-    return _is_torch_type(type(value))  # type: ignore[arg-type]
+    # `isinstance` would call a check of torch's in Python.
+    return getattr(sys.modules.get("torch"), "Tensor", None) in type(value).__mro__
 
 
 def _is_array(value: object) -> bool:
