@@ -282,7 +282,7 @@ cdef class ReplayMemory:
                 any_ended |= ended[i]
             last = next_observations
             if any_ended and self.autoreset_mode == SAME_STEP:
-                last = infos.get("final_obs") if single and type(infos) is dict else None
+                last = (<dict> infos).get("final_obs") if single and type(infos) is dict else None
                 if not isinstance(last, cnp.ndarray) or cnp.PyArray_TYPE(<cnp.ndarray> last) == cnp.NPY_OBJECT:
                     last = buffer._final_observations(infos, batch, terminated, truncated)
             for k in range(self.num_parts):
