@@ -236,7 +236,7 @@ class AtariPreprocessing(Wrapper[Array, ActType, Array, ActType], RecordConstruc
         ):
             game = game.env
         if "_step_unobserved" in vars(type(game)) and "step" not in vars(game):
-            unobserved: Callable[[Any], Any] = game._step_unobserved
+            unobserved: Callable[[object], Any] = game._step_unobserved
             return unobserved
         return self.env.step
 

@@ -63,7 +63,9 @@ class Wrapper(
         """Reset the environment, whose `reset` gets only the arguments of this call."""
         return self.env.reset(**kwargs)
 
-    def _with_first(self, result: Any, change: Callable[[Any], object]) -> object:
+    def _with_first(
+        self, result: tuple[ObsType, core.Info], change: Callable[[ObsType], object]
+    ) -> object:
         """Return the result of a reset with a changed observation.
 
         Wrappers of Gym 0.21, where `reset` returns the observation alone, override only this method

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from gymcore.spaces import Space
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from gymcore.vector.vector_env import ArrayType, EnvIds, VectorActionWrapper, VectorEnv, VectorStep
 from gymcore.wrappers import transform_action
-from gymcore.wrappers.utils import Change
+from gymcore.wrappers.utils import Change, Function
 from gymcore.wrappers.vector.lanes import VectorForm, make_single, set_spaces, vector_form
 
 __all__ = [
@@ -171,7 +171,7 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
         return batch
 
     def _checked(
-        self, function: Callable[[Any], Any], actions: WrapperActType, shape: tuple[int, ...] | None
+        self, function: Function, actions: WrapperActType, shape: tuple[int, ...] | None
     ) -> ActType:
         """Check the shape of actions; return `function(actions)` in the dtype of `env`."""
         array = np.asarray(actions)
