@@ -116,11 +116,6 @@ class Autoreset(Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorAr
     """
 
     def __init__(self, env: Env[ObsType, ActType]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The environment.
-        """
         Wrapper.__init__(self, env)
         self.autoreset = False
 
@@ -164,9 +159,6 @@ class PassiveEnvChecker(Wrapper[ObsType, ActType, ObsType, ActType], RecordConst
 
     def __init__(self, env: Env[ObsType, ActType]) -> None:
         """Wrap `env`.
-
-        Args:
-            env: The environment.
 
         Raises:
             ArgumentTypeError: If `env` is not an `Env`, or one of its spaces is not a `Space`.

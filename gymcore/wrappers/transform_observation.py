@@ -263,9 +263,6 @@ class FlattenObservation(TransformObservation[WrapperObsType, ActType, ObsType])
     def __init__(self, env: Env[ObsType, ActType]) -> None:
         """Wrap `env`.
 
-        Args:
-            env: The environment.
-
         Raises:
             InvalidArgument: If elements of the observation space cannot be flattened.
         """

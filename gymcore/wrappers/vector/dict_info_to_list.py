@@ -35,11 +35,6 @@ class DictInfoToList(
     _lane_arrays = ()
 
     def __init__(self, env: VectorEnv[ObsType, ActType, ArrayType]) -> None:
-        """Wrap `env`.
-
-        Args:
-            env: The vector environment.
-        """
         VectorWrapper.__init__(self, env)
 
     def step(  # type: ignore[override]
