@@ -6,7 +6,7 @@ import contextlib
 import enum
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -152,7 +152,8 @@ def _layout_of_values(values: list[object], is_assigned: bool) -> Layout:
         )
     arrays = [number_array(value) for value in values]
     valid = [array for array in arrays if array is not None]
-    if len(valid) == len(arrays) and len({array.shape for array in valid}) == 1:
+    is_array = len(valid) == len(arrays) and len({array.shape for array in valid}) == 1
+    if is_array and not (kind is tuple and _is_mixed(values)):
         dtype = np.result_type(*valid)
         if valid[0].size and dtype != np.float16:
             return Layout(kind, np.dtype(np.int64) if dtype == "u8" else dtype, valid[0].shape)
@@ -172,6 +173,13 @@ def _layout_of_values(values: list[object], is_assigned: bool) -> Layout:
         f"is {' or '.join(types)}, which a lane cannot have",
         changes.get(types[0], "make it a number or an array"),
     )
+
+
+def _is_mixed(tuples: list[Any]) -> bool:
+    """Return whether some items of tuples are always integers, and others are not."""
+    columns = zip(*tuples, strict=True)
+    integers = [all(isinstance(v, (int, np.integer)) for v in items) for items in columns]
+    return any(integers) and not all(integers)
 
 
 def _attribute_layouts(

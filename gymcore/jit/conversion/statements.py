@@ -478,9 +478,11 @@ class Statements(Calls):
                 keywords = {keyword.arg: keyword.value for keyword in value.keywords}
                 rest = [keywords[n] for n in layout.items or () if n in keywords]
                 return [self.flat(part) for part in (*value.args, *rest)]
-        return (
-            [*map(self.flat, value.values)] if isinstance(value, ast.Dict) else self.elements(value)
-        )
+        if isinstance(value, ast.Dict):
+            return [*map(self.flat, value.values)]
+        if isinstance(value, ast.Name) and isinstance(self.bindings.get(value.id), Alias):
+            return [f"{value.id}[{k}]" for k in range(len(layout.items or ()))]
+        return self.elements(value)
 
     def _items(self, value: ast.expr, dtype: np.dtype) -> str:
         """Return the text of a value that is copied to an array, without creating another."""

@@ -151,6 +151,10 @@ import gymcore as gym
 from gymcore import spaces
 
 
+TABLE = [(0, 1.5), (1, 2.5)]
+GRID = np.arange(6).reshape(2, 3)
+
+
 def numbers(*count):
     yield from count
 
@@ -235,6 +239,62 @@ def class_of(name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     return importlib.import_module(module)
+
+
+# Statements of `step` for each row of the table of what a class may use; `y` is the reward.
+FEATURES = {
+    "attributes": (
+        "self.point, self.flag = (1, 2.5), None",
+        "self.costs = {'a': 0.5, 'b': self.x}",
+        "self.grid = np.zeros((2, 2))",
+        "self.grid[self.point[0]] += self.x",
+        "y = self.costs['b'] + self.grid[1, 0] if self.flag is None else 0.0",
+    ),
+    "constants": (
+        "moves = {'up': (0, 1), 'down': (1, 0)}",
+        "y = moves['up'][1] + TABLE[int(action[0] > 0.0)][1] + GRID[1].sum()",
+    ),
+    "Python": (
+        "def double(z, k=2.0):",
+        "    return z * k",
+        "y, k = 0.0, 0",
+        "while k < 3:",
+        "    k += 1",
+        "values = [double(j) for j in range(4) if j % 2]",
+        "for j, value in enumerate(values):",
+        "    y += value if 0 <= j < 5 else -1.0",
+        "items = []",
+        "items.append(y)",
+        "assert len(items) == 1",
+        "y += max(items[0], k)",
+    ),
+    "NumPy": (
+        "z = np.array([self.x, 1.0, 2.0])",
+        "z[1:] *= np.clip(action[0], -0.5, 0.5)",
+        "y = float(np.linalg.norm(z)) + z.argmax() + np.concatenate([z, z])[::2].sum()",
+    ),
+    "random numbers": (
+        "y = self.np_random.normal() + self.np_random.integers(3)",
+        "y += self.np_random.permutation(4)[0]",
+    ),
+    "results": ("y = np.float64(2.5) * self.x",),
+    "not": ("self.seen = {self.x}", "y = len(self.seen)"),
+}
+
+
+@pytest.mark.parametrize("row", FEATURES)
+def test_the_documentation_says_what_a_class_may_use(row, tmp_path, monkeypatch, interpreted):
+    path = Path(__file__).parents[3] / "docs" / "own_environments.md"
+    table = rows(path.read_text(), "what a class may use", "")
+    assert [cells[0] for cells in table] == list(FEATURES)
+    reset, step = "super().reset(seed=seed)", "\n        ".join(FEATURES[row])
+    text = HEAD.format(reset=reset, step=step, reward="y", info="{'x': self.x}")
+    cls = class_of(row.replace(" ", "_"), text, tmp_path, monkeypatch).Case
+    if row == "not":
+        with pytest.raises(error.ConversionError, match="an array of bools"):
+            jit.convert(cls)
+    else:
+        assert issubclass(jit.convert(cls, seeds=2, steps=50), jit.Env)
 
 
 @pytest.mark.parametrize("name", CASES)
