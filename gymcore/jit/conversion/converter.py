@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import difflib
+import enum
 import functools
 import hashlib
 import linecache
@@ -13,13 +14,14 @@ import threading
 import traceback
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from gymcore import error
 from gymcore.core import Env as AnyEnv
 from gymcore.jit.conversion.assembly import converted_module, formatted
-from gymcore.jit.conversion.layouts import text_of
+from gymcore.jit.conversion.layouts import code_of, items_of, text_of
 from gymcore.jit.conversion.obstacles import Obstacle, error_of
 from gymcore.jit.conversion.proof import prove
 from gymcore.jit.conversion.source import changed_attributes, find_class, is_own, method_of, reached
@@ -171,9 +173,38 @@ def _reduced(
 copyreg.pickle(NativeEnvMeta, _reduced)
 
 
+def _is_part(field: str, name: str) -> bool:
+    return field == name or field.startswith(f"{name}_")
+
+
+def with_field(before: Any, field: str, value: Any) -> object:
+    """Return the value of an attribute after a field of it, such as `x` or `0`, has changed."""
+    items = items_of(before) if field else None
+    key = next((key for key in items or () if _is_part(field, key)), None)
+    if items is not None and key is not None:
+        part = with_field(items[key], field[len(key) + 1 :], value)
+        if isinstance(before, (list, tuple)) and not hasattr(before, "_fields"):
+            return type(before)([*before[: int(key)], part, *before[int(key) + 1 :]])
+        if isinstance(before, tuple):
+            return before._replace(**{key: part})  # type: ignore[attr-defined]
+        if isinstance(before, dict):
+            return {**before, key: part}
+        object.__setattr__(before, key, part)  # also if it is frozen
+        return before
+    if isinstance(value, np.ndarray) and value.ndim:
+        kind = type(before) if isinstance(before, (list, tuple)) else None
+        return kind(value.tolist()) if kind else value.copy()
+    number = None if value is None else np.asarray(value).item()
+    if isinstance(before, str) and number is not None:
+        return text_of(number)
+    members = type(before) if isinstance(before, enum.Enum) else ()
+    return next((member for member in members if code_of(member) == number), number)
+
+
 @functools.cache
 def _instance(path: str, arguments: tuple[tuple[str, object], ...]) -> AnyEnv[object, object]:
     env: AnyEnv[object, object] = load_env_creator(path)(render_mode="rgb_array", **dict(arguments))
+    env.reset(seed=0)  # which creates attributes, such as objects
     return env
 
 
@@ -191,17 +222,12 @@ def rendered(path: str, state: np.void, parameters: tuple[float, ...], **kwargs:
         (400, 600, 3)
     """
     env = _instance(path, tuple(sorted(kwargs.items())))
-    values: dict[str, object] = {name: state[name] for name in state.dtype.names or ()}
-    for name, value in values.items():
-        before = vars(env).get(name)
-        if isinstance(value, np.ndarray) and value.ndim:
-            kind = type(before) if isinstance(before, (list, tuple)) else None
-            setattr(env, name, kind(value.tolist()) if kind else value.copy())
-        elif values.get(f"has_{name.lstrip('_')}", True):
-            number = np.asarray(value).item()
-            setattr(env, name, text_of(number) if isinstance(before, str) else number)
-        else:
-            setattr(env, name, None)
+    attributes, fields = vars(env), state.dtype.names or ()
+    for name in fields:
+        owner = next((key for key in attributes if _is_part(name, key)), name)
+        flag = f"has_{name.lstrip('_')}"
+        value = None if flag in fields and not state[flag] else state[name]
+        setattr(env, owner, with_field(attributes.get(owner), name[len(owner) + 1 :], value))
     names: tuple[str, ...] = getattr(parameters, "_fields", ())
     for name, number in zip(names, parameters, strict=True):
         setattr(env, name if name in vars(env) else f"_{name}", number)

@@ -22,7 +22,7 @@ from gymcore import error, jit, spaces
 from gymcore.jit.conversion import converted_text, saved
 from gymcore.jit.conversion.proof import prove
 from tests.docs.test_environment_pages import rows
-from tests.jit.conversion.subjects import CLASSES, Docking, GridWorld, Snake
+from tests.jit.conversion.subjects import CLASSES, Docking, GridWorld, Harbor, Snake, Wind
 
 GYMNASIUM = (
     *("classic_control.cartpole:CartPoleEnv", "classic_control.mountain_car:MountainCarEnv"),
@@ -100,6 +100,42 @@ def test_render_is_that_of_the_original(interpreted):
         each.reset(seed=5)
         each.step(1)
     np.testing.assert_array_equal(env.render(), original.render())
+
+
+class Drawn(Harbor):
+    """Objects, a tuple and an enumeration that are drawn."""
+
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+
+    def __init__(self, render_mode=None):
+        super().__init__()
+        self.render_mode = render_mode
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset(seed=seed)
+        self.mark = (1, 2.5)
+        return observation, info
+
+    def step(self, action):
+        self.mark = (self.mark[0] + 1, self.mark[1] * 0.5)
+        return super().step(action)
+
+    def render(self):
+        frame = np.zeros((8, 8, 3), np.uint8)
+        x, y = np.clip(100 * self.boat.place, 0, 255)
+        frame[0] = x, y, 255 if self.wind is Wind.WEST else 100
+        frame[1] = *self.mark, self.boat.fuel
+        return frame
+
+
+def test_objects_are_drawn_as_they_are_in_the_lane(interpreted):
+    original, env = Drawn("rgb_array"), jit.convert(Drawn, seeds=1, steps=20)("rgb_array")
+    original.reset(seed=5)
+    env.reset(seed=5)
+    for _ in range(3):
+        original.step(1)
+        env.step(1)
+        np.testing.assert_array_equal(env.render(), original.render())
 
 
 class Obstacles(gym.Env):
