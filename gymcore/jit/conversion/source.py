@@ -226,6 +226,7 @@ def is_own(value: object) -> bool:
     return module.partition(".")[0] not in sys.stdlib_module_names and not _NOT_OWN.match(module)
 
 
+@functools.lru_cache(1024)
 def is_object_type(kind: type) -> bool:
     """Return whether the constructor of a class is a Python function that is converted."""
     is_plain = method_of(kind, "__new__") is object.__new__ or issubclass(kind, Env)

@@ -61,6 +61,8 @@ def _scalar_kind(kind: type) -> Kind:
 
 def deep_kind(value: object, depth: int = 3) -> object:
     """Return the kind of a value with the kinds of its items."""
+    if isinstance(value, (int, float, np.ndarray)):
+        return kind_of(value)
     if isinstance(value, (list, tuple)):
         return type(value), tuple(deep_kind(item, depth) for item in value)
     if isinstance(value, dict):
