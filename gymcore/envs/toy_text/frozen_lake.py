@@ -14,14 +14,7 @@ from gymcore.base.arguments import count
 from gymcore.base.colorize import colorize
 from gymcore.core import Info
 from gymcore.envs.toy_text.figures import DARK, Pen, draw_flag, draw_head, draw_walker, facing_after
-from gymcore.envs.toy_text.tabular import (
-    GridEnv,
-    Outcome,
-    Place,
-    Transitions,
-    moved,
-    probability,
-)
+from gymcore.envs.toy_text.tabular import GridEnv, Outcome, Transitions, moved, probability
 from gymcore.envs.toy_text.utils import categorical_sample as categorical_sample
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.vector_env import NativeVectorEnv
@@ -247,7 +240,7 @@ class FrozenLakeEnv(GridEnv):
     if not TYPE_CHECKING:  # a type checker sees the attribute
 
         @property
-        def shape(self) -> Place:
+        def shape(self) -> tuple[int, int]:
             """Number of rows and of columns."""
             return self.nrow, self.ncol
 
