@@ -335,8 +335,7 @@ cdef bint speaker_reward(const world_t* world, lane_t* lane, const parameters_t*
 cdef float* speaker_observe(const world_t* world, const lane_t* lane, int agent, float* out) noexcept nogil:
     if agent == 0:
         return put(out, world.entities[goal_of(world, lane, 0)].color, 3)
-    out = put(out, velocity(world, lane, agent), 2)
-    out = put_landmarks(out, world, lane, agent)
+    out = simple_observe(world, lane, agent, out)
     return put(out, message(world, lane, 0), world.words)
 
 
@@ -351,8 +350,7 @@ cdef bint reference_reward(const world_t* world, lane_t* lane, const parameters_
 
 
 cdef float* reference_observe(const world_t* world, const lane_t* lane, int agent, float* out) noexcept nogil:
-    out = put(out, velocity(world, lane, agent), 2)
-    out = put_landmarks(out, world, lane, agent)
+    out = simple_observe(world, lane, agent, out)
     out = put(out, world.entities[goal_of(world, lane, agent)].color, 3)
     return put(out, message(world, lane, 1 - agent), world.words)
 
