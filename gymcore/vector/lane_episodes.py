@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gymcore.base.arguments import split_reset_mask
 from gymcore.core import Options
-from gymcore.vector.agents import check_single_agents
+from gymcore.vector.agents import Agents, check_single_agents
 
 Mask = npt.NDArray[np.bool_]
 
@@ -67,6 +67,8 @@ class LaneEpisodes:
         ended: `[num_envs] bool`, lanes whose episode has ended and that have not begun a new one.
             The next step resets them (NEXT_STEP) or is not allowed (DISABLED). Never changed in
             place.
+        agents_ended: `[num_envs, agents] bool`, agents that ended before their world, for worlds of
+            several agents. None for single agents.
 
     Examples:
         >>> import gymcore as gym
@@ -81,15 +83,20 @@ class LaneEpisodes:
         (array([ True, False]), array([False, False]))
     """
 
-    def __init__(self, env: Any) -> None:
+    def __init__(self, env: Any, *, takes_worlds: bool = False) -> None:
         """Record that no episode has begun; only size, mode and agents of `env` are read."""
-        check_single_agents(env)
+        if not takes_worlds:
+            check_single_agents(env)
+        agents = getattr(env, "agents", None)
         self.mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         self.same_step = self.mode is AutoresetMode.SAME_STEP
         self._num_envs = env.num_envs
         self._no_lanes = np.zeros(env.num_envs, np.bool_)
         self._no_lanes.flags.writeable = False
         self.ended: Mask = self._no_lanes
+        self.agents_ended: Mask | None = None
+        if isinstance(agents, Agents):
+            self.agents_ended = np.zeros((env.num_envs, len(agents.names)), np.bool_)
 
     def reset(self, options: Options) -> Mask:
         """Record a reset with these options; return the lanes that have begun an episode.
@@ -99,6 +106,8 @@ class LaneEpisodes:
         _, mask = split_reset_mask(options, self._num_envs)
         begun = np.ones(self._num_envs, np.bool_) if mask is None else mask.copy()
         self.ended = self.ended & ~begun
+        if self.agents_ended is not None:
+            self.agents_ended = self.agents_ended & ~begun[:, None]
         return begun
 
     def step(
@@ -112,6 +121,13 @@ class LaneEpisodes:
         `lanes` is given, all arrays have one row for each of these lanes instead.
         """
         ended: Mask = terminated | truncated
+        if self.agents_ended is not None:  # a world ends with its last agent
+            rows = slice(None) if lanes is None else lanes
+            ended_agents = self.agents_ended.copy()
+            of_world = ended_agents[rows] | ended
+            ended = of_world.all(axis=1)
+            ended_agents[rows] = of_world & ~ended[:, None]
+            self.agents_ended = ended_agents
         if self.same_step:
             return ended, ended
         begun = self.ended if self.mode is AutoresetMode.NEXT_STEP else self._no_lanes
@@ -127,3 +143,5 @@ class LaneEpisodes:
         """Record that an outer wrapper has ended episodes; see `VectorEnv.end_episodes`."""
         if not self.same_step:
             self.ended = self.ended | mask
+            if self.agents_ended is not None:
+                self.agents_ended = self.agents_ended & ~mask[:, None]

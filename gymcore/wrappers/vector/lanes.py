@@ -44,9 +44,11 @@ class LaneWrapper(VectorWrapper):
     Subclasses define `step(actions, env_ids=None)`, and `_begin` if they have per-lane state.
     """
 
+    _takes_worlds = False  # whether it works for worlds of several agents
+
     def __init__(self, env: VectorEnv) -> None:
         super().__init__(env)
-        self._episodes = LaneEpisodes(env)
+        self._episodes = LaneEpisodes(env, takes_worlds=self._takes_worlds)
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[object, Info]:
         """Reset all lanes, or those in `options["reset_mask"]`; see `VectorEnv.reset`."""
@@ -68,7 +70,11 @@ class LaneWrapper(VectorWrapper):
         self._episodes.end(mask)
 
     def _lane_attributes(self, names: tuple[str, ...]) -> list[tuple[object, str]]:
-        return [*super()._lane_attributes(names), (self._episodes, "ended")]
+        of_episodes = ["ended", "agents_ended"][: 1 + (self._episodes.agents_ended is not None)]
+        return [
+            *super()._lane_attributes(names),
+            *((self._episodes, name) for name in of_episodes),
+        ]
 
     def _step(self, actions: object, env_ids: EnvIds | None) -> tuple[VectorStep, Lanes | None]:
         """Step all lanes of the wrapped environment, or those in `env_ids`.

@@ -94,7 +94,7 @@ class RenderCollection(
         self.pop_frames = pop_frames
         self.reset_clean = reset_clean
         self.frame_list: list[list[object]] = [[] for _ in range(env.num_envs)]
-        self._episodes = LaneEpisodes(env)
+        self._episodes = LaneEpisodes(env, takes_worlds=True)
         self._keeps = self._episodes.same_step and not reset_clean
         if self._keeps:
             env.keep_final_frames()
@@ -342,7 +342,7 @@ class RecordVideo(
             first_only=record_first_only,
         )  # fmt: skip
         make_video_folder(self.video_folder)
-        self._episodes = LaneEpisodes(env)
+        self._episodes = LaneEpisodes(env, takes_worlds=True)
         self.autoreset_mode = self._episodes.mode
         # Whether final frames are available, being rendered, and wanted by an outer wrapper.
         self._can_keep = self._keeps = self._keep_requested = False

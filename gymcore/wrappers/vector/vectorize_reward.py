@@ -59,6 +59,8 @@ class TransformReward(_LaneRewards):
         array([3., 3., 3.])
     """
 
+    _takes_worlds = True
+
     def __init__(self, env: VectorEnv, func: Callable[[Array], Array]) -> None:
         """Wrap `env`.
 
@@ -135,6 +137,8 @@ class ClipReward(VectorizeTransformReward):
         >>> envs.step(np.array([0, 1]))[1]
         array([0.5, 0.5])
     """
+
+    _takes_worlds = True
 
     def __init__(
         self,

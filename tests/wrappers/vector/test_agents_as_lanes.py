@@ -13,14 +13,18 @@ from gymcore.compat.gym21.done_envs import DoneVectorEnv
 from gymcore.learn import PPO, RolloutCollector
 from gymcore.remote.vector_env import HostedVectorEnv
 from gymcore.vector.rollouts import Rollout
+from gymcore.wrappers import TransformReward as SingleTransformReward
 from gymcore.wrappers.vector import (
     AgentsAsLanes,
+    ClipReward,
     FrameStackObservation,
     NormalizeReward,
     RecordEpisodeStatistics,
+    RenderCollection,
     TimeLimit,
     TransformObservation,
     TransformReward,
+    VectorizeTransformReward,
 )
 from tests.vector.agents_model import Model, world_class
 
@@ -103,13 +107,13 @@ def test_other_batches_are_refused(envs: Any, text: str) -> None:
         NormalizeReward,
         lambda envs: TimeLimit(envs, 5),
         lambda envs: FrameStackObservation(envs, 2),
-        lambda envs: TransformReward(envs, np.abs),
+        lambda envs: VectorizeTransformReward(envs, SingleTransformReward, func=abs),
         DoneVectorEnv,
         lambda envs: HostedVectorEnv(envs, "test/Herd-v0"),
         Rollout,
     ],
     ids=[
-        *("statistics", "normalized rewards", "time limit", "frame stack", "changed rewards"),
+        *("statistics", "normalized rewards", "time limit", "frame stack", "single rewards"),
         *("done", "remote", "rollout"),
     ],
 )
@@ -133,6 +137,45 @@ def test_wrappers_that_work_by_row_take_worlds() -> None:
     assert np.array_equal(changed[0], -observations)
     assert np.array_equal(changed[1], 2 * rewards)
     assert envs.agents == plain.agents
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_rewards_of_agents_are_changed(mode: str) -> None:
+    plain, inner = (worlds(3, mode=mode) for _ in range(2))
+    envs = ClipReward(TransformReward(inner, lambda rewards: 1 - 2 * rewards), -3, 3)
+    ended = np.zeros(3, bool)
+    for env in (plain, envs):
+        env.reset(seed=1)
+    for t in range(40):
+        actions = np.full((3, 3), t % 3)
+        _, rewards, terminated, truncated, infos = plain.step(actions)
+        expected = np.clip(1 - 2 * rewards, -3, 3)
+        if mode == "NextStep":
+            expected[ended] = 0
+        assert np.array_equal(envs.step(actions)[1], expected)
+        if t == 20 and mode != "Disabled":
+            for env in (plain, envs):
+                env.copy_lanes([0], [2])
+        ended = ~(infos["active"] & ~(terminated | truncated)).any(axis=1)
+        if t == 20:
+            ended[2] = ended[0] if mode != "Disabled" else ended[2]
+        if mode == "Disabled" and ended.any():
+            for env in (plain, envs):
+                env.reset(options={"reset_mask": ended})
+
+
+def test_frames_of_worlds_are_collected_by_episode() -> None:
+    pytest.importorskip("pygame")
+    envs = RenderCollection(
+        gym.make_vec("mpe/simple_spread_v3", 2, max_cycles=3, render_mode="rgb_array"),
+        pop_frames=False,
+    )
+    envs.reset(seed=1)
+    counts = []
+    for _ in range(6):
+        envs.step(envs.action_space.sample())
+        counts.append([len(frames) for frames in envs.render()])
+    assert counts == [[n, n] for n in (2, 3, 4, 1, 2, 3)]
 
 
 def test_agents_are_collected_and_trained() -> None:
