@@ -125,7 +125,7 @@ class LaneEpisodes:
             rows = slice(None) if lanes is None else lanes
             ended_agents = self.agents_ended.copy()
             of_world = ended_agents[rows] | ended
-            ended = of_world.all(axis=1)
+            ended = np.logical_and.reduce(of_world, axis=1)
             ended_agents[rows] = of_world & ~ended[:, None]
             self.agents_ended = ended_agents
         if self.same_step:
