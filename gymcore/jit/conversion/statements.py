@@ -409,15 +409,15 @@ class Statements(Calls):
                 reason = "assigns several attributes at once"
                 raise self.obstacle(node, reason, "assign each in a statement")
             pairs = zip(target.elts, value.elts, strict=True)
-            kept = [(part, item) for part, item in pairs if part in used]
-            names = [f"new_{k}" for k in range(len(kept))]
+            stored = [(part, item) for part, item in pairs if part in used]
+            names = [f"new_{k}" for k in range(len(stored))]
             copies = [
                 f"{self.flat(item)}{'.copy()' * (np.ndarray in self.types(item))}"
-                for _, item in kept
+                for _, item in stored
             ]
-            if kept:
+            if stored:
                 self.emit(f"{', '.join(names)} = {', '.join(copies)}")
-            for (part, _), name in zip(kept, names, strict=True):
+            for (part, _), name in zip(stored, names, strict=True):
                 self.bindings[name] = Alias(name)
                 self._assign(node, part, ast.Name(name, ast.Load(), lineno=node.lineno))
             return
