@@ -14,6 +14,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from types import FunctionType, MethodType
+from typing import Any
 
 from gymcore import error
 from gymcore.core import Env
@@ -235,8 +236,8 @@ def is_object_type(kind: type) -> bool:
 
 def is_object(value: object) -> bool:
     """Return whether the attributes of a value can be stored in lanes, as those of a record."""
-    is_data = dataclasses.is_dataclass(value) and not isinstance(value, type)
-    return is_data or is_object_type(type(value))
+    kind: Any = type(value)  # mypy does not take it as hashable
+    return is_object_type(kind) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
 
 
 def method_of(cls: type, name: str) -> object:
