@@ -186,7 +186,8 @@ def with_field(before: Any, field: str, value: Any) -> object:
         if isinstance(before, (list, tuple)) and not hasattr(before, "_fields"):
             return type(before)([*before[: int(key)], part, *before[int(key) + 1 :]])
         if isinstance(before, tuple):
-            return before._replace(**{key: part})  # type: ignore[attr-defined]
+            named: Any = before
+            return named._replace(**{key: part})
         if isinstance(before, dict):
             return {**before, key: part}
         object.__setattr__(before, key, part)  # also if it is frozen
