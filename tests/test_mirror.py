@@ -61,7 +61,7 @@ TESTED_TOGETHER = {
     "envs/toy_text/figures": "envs/toy_text/test_render.py",
     "experimental/functional": "experimental/test_functional_env.py",
     "foreign": "interop/test_gymnasium.py",
-    "jit/compiled_{numpy,random}": "jit/test_compiled_functions.py",
+    "jit/{compiled_numpy,compiled_random,lane_memory}": "jit/test_compiled_functions.py",
     "jit/compiler": "jit/test_{compiled,code_files}.py",
     "jit/conversion/{assembly,calls,expressions,layouts,obstacles}": "jit/conversion/test_converter.py",
     "jit/conversion/{proof,source,statements,tables}": "jit/conversion/test_converter.py",

@@ -11,6 +11,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -24,7 +25,7 @@ from numba.np.numpy_support import as_dtype
 
 from gymcore.jit import math as jit_math
 from gymcore.jit.compiled_random import BYTES, is_none
-from gymcore_ext.lanes.ufunc_loops import POW, POWF, loop_of
+from gymcore_ext.lanes.ufunc_loops import COS, POW, POWF, SIN, loop_of
 
 # What compiled code calls instead of functions, of methods of arrays, and of operators.
 REPLACED: dict[Any, Callable[..., Any]] = {}
@@ -60,6 +61,45 @@ def _float_type(kind: Any, other: Any = np.float64) -> Any:
     """Return NumPy's type of floats, or of the elements of an array of floats; else `other`."""
     dtype = getattr(kind, "dtype", kind)
     return as_dtype(dtype).type if isinstance(dtype, types.Float) else other
+
+
+# --- functions of the C library -------------------------------------------------------------------
+
+
+def _c_function(name: str, address: int) -> Any:
+    """Return an intrinsic of a tuple of numbers that calls a function without side effects.
+
+    LLVM does not know the name: it would replace a power by products, whose bits differ.
+    """
+    symbol = f"gymcore_{name}"
+    llvm.add_symbol(symbol, address)
+
+    @intrinsic
+    def call(typing_context, inputs):
+        def generate(context, builder, signature, args):
+            numbers = cgutils.unpack_tuple(builder, args[0], len(inputs))
+            kind = ir.FunctionType(numbers[0].type, [number.type for number in numbers])
+            function = cgutils.get_or_insert_function(builder.module, kind, symbol)
+            function.attributes.update(("readnone", "nounwind"))
+            return builder.call(function, numbers)
+
+        return inputs.dtype(inputs), generate
+
+    return call
+
+
+_pow, _powf = _c_function("pow", POW), _c_function("powf", POWF)
+_FUNCTIONS = {np.cos: _c_function("cos", COS), np.sin: _c_function("sin", SIN)}
+
+
+@cache
+def _uses_c_library(ufunc: np.ufunc) -> bool:
+    """Return whether NumPy computes a function of a number as the C library does, to the bit."""
+    if ufunc not in _FUNCTIONS:
+        return False
+    rng = np.random.default_rng(0)
+    values = (rng.uniform(-1.0, 1.0, 5000) * 10.0 ** rng.integers(-3, 7, 5000)).tolist()
+    return list(map(getattr(math, ufunc.__name__), values)) == list(map(ufunc, values))
 
 
 # --- NumPy's loops --------------------------------------------------------------------------------
@@ -129,6 +169,9 @@ def _elementwise(ufunc: np.ufunc) -> None:
         size = np.dtype(number).itemsize
         steps = (*(size * is_array(kind) for kind in kinds), size)
         if not any(steps[:-1]):
+            if number is np.float64 and _uses_c_library(ufunc):
+                function = _FUNCTIONS[ufunc]
+                return lambda x, y, dtype: function((number(x),))
             return lambda x, y, dtype: loop(number, (number(x), number(y))[:count], (1,), (0, 0, 0))
 
         def many(x, y, dtype):
@@ -417,21 +460,36 @@ def _where(condition, x, y):
 
 # --- powers ---------------------------------------------------------------------------------------
 
-# LLVM would replace a power by products, whose bits differ, if it knew the function's name.
-for _name, _address in ("pow", POW), ("powf", POWF):
-    llvm.add_symbol(f"gymcore_{_name}", _address)
-_pow = types.ExternalFunction("gymcore_pow", types.float64(types.float64, types.float64))
-_powf = types.ExternalFunction("gymcore_powf", types.float32(types.float32, types.float32))
+
+@register_jitable
+def _squared(a):
+    """Return the square of a number, and the rounding error of the square (T. J. Dekker, 1971)."""
+    shifted = a * 134217729.0
+    high = shifted - (shifted - a)
+    low = a - high
+    square = a * a
+    return square, ((high * high - square) + 2.0 * high * low) + low * low
+
+
+@register_jitable
+def _float64_power(x, y):
+    if y == 2.0:
+        # C libraries err by less than 0.54 units in the last place. So they round as IEEE 754 does
+        # if the exact square is not almost halfway between two numbers, or subnormal.
+        square, error = _squared(x)
+        if square > 1e-280 and square + 1.1 * error == square:
+            return square
+    return _pow((x, y))
 
 
 @_replaces(math.pow)
 def _float_power(x, y):
-    return lambda x, y: _pow(float(x), float(y))
+    return lambda x, y: _float64_power(float(x), float(y))
 
 
 @_replaces(jit_math.powf)
 def _float32_power(x, y):
-    return lambda x, y: np.float64(_powf(np.float32(x), np.float32(y)))
+    return lambda x, y: np.float64(_powf((np.float32(x), np.float32(y))))
 
 
 @_replaces(math.isclose)
@@ -443,16 +501,6 @@ def _isclose(a, b, rel_tol=1e-9, abs_tol=0.0):
         return difference <= max(rel_tol * max(abs(a), abs(b)), abs_tol)
 
     return isclose
-
-
-@register_jitable
-def _squared(a):
-    """Return the square of a number, and the rounding error of the square (T. J. Dekker, 1971)."""
-    shifted = a * 134217729.0
-    high = shifted - (shifted - a)
-    low = a - high
-    square = a * a
-    return square, ((high * high - square) + 2.0 * high * low) + low * low
 
 
 @_replaces(math.hypot)
@@ -487,7 +535,7 @@ def power(x, y):
             return lambda x, y: _powers(x, y)
         return lambda x, y: np.power(weak(x, y), weak(y, x))
     if floats:
-        return lambda x, y: _pow(float(x), float(y))
+        return lambda x, y: _float64_power(float(x), float(y))
 
     def integer_power(x, y):
         if y < 0:

@@ -23,7 +23,6 @@ from numba.core import cgutils, compiler
 from numba.core.base import BaseContext
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
 from numba.core.typing import Context, Signature
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import (
@@ -40,7 +39,7 @@ from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import as_dtype, from_dtype
 
 from gymcore import error
-from gymcore.jit import math
+from gymcore.jit import lane_memory, math
 from gymcore.jit.code_files import Code, cached_file, read_code, write_code
 from gymcore.jit.compiled_numpy import (
     METHODS,
@@ -205,8 +204,16 @@ def guarded(
                 cgutils.unpack_tuple(builder, args[4]), arguments, called.args, strict=True
             )
         ]
-        status, result = context.call_internal_no_propagate(
-            builder, compiled.fndesc, called, values
+        if context.enable_nrt:
+            lane_memory.start_lane(builder)
+        # If it was inlined, LLVM would take the arrays of two lanes for memory that is not shared.
+        status, result = context.call_conv.call_function(
+            builder,
+            context.declare_function(builder.module, compiled.fndesc),
+            called.return_type,
+            called.args,
+            values,
+            attrs=["noinline"] * context.enable_nrt,
         )
         word, address = ir.IntType(64), ir.IntType(8).as_pointer()
         with builder.if_then(status.is_error, likely=False):
@@ -482,7 +489,7 @@ class CompiledLoops:
             saved = _compile(program, key)
             write_code(path, saved)
         context = cpu_target.target_context
-        rtsys.initialize(context)  # the symbols that code with arrays calls
+        lane_memory.start()
         codegen = context.codegen()
         self._libraries = {
             name: (codegen.unserialize_library(library), symbol)
@@ -514,7 +521,10 @@ def _compiled(loop: FunctionType, name: str, arrays: bool) -> tuple[Any, str]:
     """Return code and symbol of a loop."""
     loop.__name__ = loop.__qualname__ = name
     function = numba.cfunc(_LOOP_SIGNATURE, **_NUMBA_OPTIONS, _nrt=arrays)(loop)
-    return function._library.serialize_using_object_code(), function.native_name
+    library, symbol = function._library, function.native_name
+    if arrays:
+        library, symbol = lane_memory.with_lane_memory(library, symbol, f"{name}_loop")
+    return library.serialize_using_object_code(), symbol
 
 
 def _namespace(program: Program, key: str, arrays: bool) -> dict[str, Any]:

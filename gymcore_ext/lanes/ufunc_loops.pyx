@@ -1,6 +1,6 @@
 """The inner loops of NumPy's ufuncs, for compiled code whose results must have the bits of NumPy's."""
 from cpython.object cimport PyObject
-from libc.math cimport pow, powf
+from libc.math cimport cos, pow, powf, sin
 from libc.string cimport memcmp
 
 import numpy as np
@@ -20,8 +20,8 @@ cdef extern from *:
         const char* types
 
 
-# The addresses of the C library's functions that compute powers of floats of Python, and of numbers of type np.float32.
-POW, POWF = <size_t> &pow, <size_t> &powf
+# The addresses of functions of the C library; `powf` computes powers of numbers of type np.float32.
+COS, POW, POWF, SIN = <size_t> &cos, <size_t> &pow, <size_t> &powf, <size_t> &sin
 
 
 def loop_of(ufunc, bytes numbers):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,8 @@ from hypothesis import strategies as st
 from gymcore import error, jit, spaces
 from gymcore.vector import AutoresetMode
 
-pytest.importorskip("numba")
+numba = pytest.importorskip("numba")
+compiled_numpy = pytest.importorskip("gymcore.jit.compiled_numpy")
 
 # A step writes the value of the expression that the action selects.
 TEMPLATE = """
@@ -379,3 +381,67 @@ def test_stored_code_that_creates_arrays_runs_in_another_process(
     command = [sys.executable, "-c", STORED.format(folder=str(tmp_path))]
     texts = {subprocess.run(command, check=True, capture_output=True).stdout for _ in range(2)}
     assert len(texts) == 1 and texts.pop().strip()
+
+
+class Sieve(jit.Env):
+    """Creates more arrays than the memory of a lane holds, and arrays that are larger than it."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (3,), np.float64)
+    action_space = spaces.Discrete(3000)
+
+    class State:
+        kept: jit.array(float, 3)
+
+    def reset(state, parameters, rng):
+        state.kept[:] = rng.normal(size=3)
+
+    def step(state, parameters, action, rng):
+        first = np.full(3, 0.5)
+        values = np.zeros(action)
+        for k in range(action):
+            values = values + np.array([0.25, k, -1.5])[k % 3]
+            first = first * 0.5 + state.kept
+        state.kept[:] = np.array([values.sum(), first[1], np.concatenate((first, values)).max()])
+        return values.size, False
+
+    def observe(state, parameters, observation):
+        observation[:] = state.kept
+
+
+def test_arrays_that_do_not_fit_into_the_memory_of_a_lane() -> None:
+    single, lanes = Sieve(debug=True), Sieve.vector_class(2)
+    expected, _ = single.reset(seed=1)
+    observations, _ = lanes.reset(seed=[1, 1])
+    for action in (1, 200, 3, 2500, 40):
+        expected, reward, *_ = single.step(action)
+        observations, rewards, *_ = lanes.step(np.array([action, action]))
+        assert observations.tolist() == [expected.tolist()] * 2
+        assert rewards.tolist() == [reward] * 2
+
+
+def test_squares_are_powers_of_the_c_library() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.uniform(-1.0, 1.0, 200_000) * 10.0 ** rng.integers(-5, 5, 200_000)
+    scales = 10.0 ** np.arange(-170, 150)
+    values = np.concatenate([values, scales, -1.1 * scales, [0.0, -0.0, np.inf, np.nan, 5e-324]])
+    power = compiled_numpy.REPLACED[math.pow]
+
+    @numba.njit(error_model="numpy")
+    def squares(values):
+        return np.array([power(value, 2) for value in values])
+
+    assert squares(values).tobytes() == np.array([value**2 for value in values.tolist()]).tobytes()
+
+
+@pytest.mark.parametrize("ufunc", [np.sin, np.cos], ids=["sin", "cos"])
+def test_sines_are_those_of_numpy(ufunc: np.ufunc) -> None:
+    stub = compiled_numpy.REPLACED[ufunc]
+
+    @numba.njit(error_model="numpy")
+    def compiled(values):
+        return np.array([stub(value) for value in values])
+
+    rng = np.random.default_rng(3)
+    values = rng.uniform(-1.0, 1.0, 100_000) * 10.0 ** rng.integers(-8, 12, 100_000)
+    expected = np.array([ufunc(value) for value in values])
+    assert compiled(values).tobytes() == expected.tobytes()
