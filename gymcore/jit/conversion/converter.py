@@ -146,7 +146,7 @@ def class_of_text(name: str, origin: str, text: str) -> type[Env]:
     with _loading:
         if module_name not in sys.modules:
             module = ModuleType(module_name)
-            module.__file__ = filename = f"<{name} converted from {origin}>"
+            module.__file__ = filename = f"<{name} converted from {origin}, {digest}>"
             linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
             sys.modules[module_name] = module
             try:
