@@ -219,6 +219,21 @@ def _mpe2(env_id: str, num_envs: int, num_threads: int) -> Session:
     return WorldSession(import_module(env_id.replace("mpe/", "mpe2.")).parallel_env())
 
 
+def _lbforaging(env_id: str, num_envs: int, num_threads: int) -> Session:
+    import gymnasium
+
+    import_module("lbforaging")
+    env: Any = gymnasium.make(env_id, disable_env_checker=True).unwrapped
+    env.reset(seed=0)
+    actions = np.random.default_rng(0).integers(0, 6, (RING, env.n_agents)).tolist()
+
+    def step(action: Any) -> None:
+        if env.step(action)[2]:
+            env.reset()
+
+    return Session(step, actions, 1, env.close)
+
+
 def _gymcore_episodes(env_id: str, num_envs: int, num_threads: int) -> Session:
     import gymcore
 
@@ -274,6 +289,7 @@ CONTENDERS = {
         Contender("gymcore-pixels", "gymcore make_vec, pixels", "gymcore", _gymcore_pixels),
         Contender("minigrid-pixels", "minigrid's wrapper, sync", "minigrid", _minigrid_pixels),
         Contender("mpe2", "mpe2, one world", "mpe2", _mpe2),
+        Contender("lbforaging", "lbforaging, one world", "lbforaging", _lbforaging),
         Contender("gymcore-episodes", "gymcore make, with resets", "gymcore", _gymcore_episodes),
         Contender(
             "gymnasium-episodes", "Gymnasium make, with resets", "gymnasium", _gymnasium_episodes

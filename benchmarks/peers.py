@@ -40,6 +40,7 @@ from interop_bars import interop_bars, interop_groups  # noqa: E402
 from interop_measures import CONTENDERS as INTEROP  # noqa: E402
 from jit_bars import jit_bars, jit_groups  # noqa: E402
 from jit_measures import CONTENDERS as JIT  # noqa: E402
+from lbf_bars import lbf_bars, lbf_groups  # noqa: E402
 from learn_bars import learn_bars, learn_groups  # noqa: E402
 from minigrid_bars import minigrid_bars, minigrid_groups  # noqa: E402
 from mpe_bars import mpe_bars, mpe_groups  # noqa: E402
@@ -72,6 +73,7 @@ LIBRARY |= {
     "gymnasium-make": "gymnasium",
     "minigrid-pixels": "gymnasium",
     "mpe2": "gymnasium",
+    "lbforaging": "gymnasium",
     **LIBRARIES,
     **WRAPPER_LIBRARIES,
 }
@@ -85,6 +87,7 @@ def all_groups(threads: int) -> list[Group]:
         *toy_groups(threads),
         *minigrid_groups(threads),
         *mpe_groups(threads),
+        *lbf_groups(threads),
         *engine_groups(),
         *wrapper_groups(),
         *mujoco_groups(threads),
@@ -291,7 +294,7 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
     """
     rows, best = [], measured.best()
     everything = (
-        bars, toy_bars, minigrid_bars, mpe_bars, box2d_bars, engine_bars, mujoco_bars,
+        bars, toy_bars, minigrid_bars, mpe_bars, lbf_bars, box2d_bars, engine_bars, mujoco_bars,
         atari_bars, remote_bars, interop_bars, jit_bars,
         learn_bars,
     )  # fmt: skip

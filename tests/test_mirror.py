@@ -38,6 +38,7 @@ TESTED_TOGETHER = {
     "envs/classic_control/{cartpole,continuous_mountain_car,mountain_car,pendulum,utils}": (
         "envs/classic_control/test_{parity,parity_steps,rendering,leftovers}.py"
     ),
+    "envs/lbf/{drawing,ids}": "envs/lbf/test_env.py",
     "envs/minigrid/instructions": "envs/minigrid/test_missions.py",
     "envs/minigrid/{levels,world}": "envs/minigrid/test_{env,parity}.py",
     "envs/mpe/{drawing,worlds}": "envs/mpe/test_{env,parity}.py",

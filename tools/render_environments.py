@@ -1,7 +1,7 @@
 """Render the images of docs/environments: each environment some steps into an episode.
 
 Atari is one contact sheet of twelve games; MiniGrid and BabyAI are twelve levels, MPE is twelve
-worlds.
+worlds, level-based foraging two fields.
 
 python tools/render_environments.py [ID...]
 """
@@ -164,8 +164,22 @@ def worlds(columns: int = 6, side: int = 160) -> pygame.Surface:
     return sheet_of(frames, columns)
 
 
+def fields() -> pygame.Surface:
+    """Return a frame of two fields of level-based foraging, after some random actions."""
+    frames = []
+    for env_id in ("Foraging-8x8-2p-3f-v3", "Foraging-8x8-4p-5f-v3"):
+        envs = gym.make_vec(env_id, 1, render_mode="rgb_array")
+        envs.reset(seed=4)
+        envs.action_space.seed(4)
+        for _ in range(4):
+            envs.step(envs.action_space.sample())
+        frames.extend(envs.render())
+        envs.close()
+    return sheet_of(frames, 2)
+
+
 # Families with one image of many environments.
-SHEETS = {"Atari": games, "MiniGrid": levels, "MPE": worlds}
+SHEETS = {"Atari": games, "MiniGrid": levels, "MPE": worlds, "LBF": fields}
 
 
 def main() -> None:

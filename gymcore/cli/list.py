@@ -40,6 +40,7 @@ FAMILIES = {
     "box2d": Family(needs=("Box2D",), renders=("pygame",)),
     "mujoco": Family(needs=("mujoco",)),
     "atari": Family(needs=("ale_py",), replaces=False),
+    "lbf": Family(renders=("pygame",)),
     "minigrid": Family(),
     "mpe": Family(renders=("pygame",)),
     "phys2d": Family(needs=("jax",), renders=("pygame",)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gymcore.envs.atari.games import environment_ids
+from gymcore.envs.lbf.ids import foraging_spec
 from gymcore.envs.minigrid.babyai_levels import IDS as _BABYAI_IDS
 from gymcore.envs.minigrid.levels import IDS as _GRID_IDS
 from gymcore.envs.registration import (
@@ -19,6 +20,7 @@ from gymcore.envs.registration import (
     spec,
 )
 from gymcore.specs.env_spec import Kwargs
+from gymcore.specs.registered import families
 
 __all__ = [
     "load_env_creator",
@@ -158,6 +160,8 @@ _register(
     (f"mpe/{_name}_v{_version}", f"mpe.env:{_name.title().replace('_', '')}Env", None, None, {})
     for _name, _version in _MPE
 )
+
+families.append(foraging_spec)
 
 # Environments of the package `gym`, under the same ids as in Gymnasium.
 for _version in (21, 26):

@@ -168,6 +168,18 @@ def flag() -> Parameter[bool]:
     return Parameter(encode=as_flag, decode=lambda columns: bool(columns[0]))
 
 
+def whole(minimum: int, maximum: int) -> Parameter[int]:
+    """Return the parameter of an integer in [minimum, maximum]."""
+
+    def encode(value: Any) -> tuple[float, ...]:
+        is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not is_integer or not minimum <= value <= maximum:
+            raise InvalidArgument(f"expected an integer in [{minimum}, {maximum}], got {value!r}")
+        return (float(value),)
+
+    return Parameter(encode=encode, decode=lambda columns: int(columns[0]))
+
+
 class Derived:
     """An attribute that is computed from parameters: it can only be set to its own value."""
 

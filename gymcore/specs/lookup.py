@@ -12,6 +12,7 @@ from gymcore.specs.ids import parse_env_id
 from gymcore.specs.registered import (
     aliases,
     find_highest_version,
+    registered_spec,
     registry,
     versioned_specs,
 )
@@ -60,7 +61,7 @@ def spec(env_id: str) -> EnvSpec:
     if isinstance(env_id, str) and env_id.startswith(GYMNASIUM):
         return gymnasium_spec(_import_prefix(env_id.removeprefix(GYMNASIUM)))
     ns, name, _ = parse_env_id(env_id)
-    match = registry.get(env_id) or _follow_alias(env_id)
+    match = registered_spec(env_id) or _follow_alias(env_id)
     if match is None:
         if not versioned_specs(ns, name) and is_gymnasium_id(env_id):
             return gymnasium_spec(env_id)
@@ -106,7 +107,7 @@ def registered_id(env_id: object) -> str:
         if prefix and ":" not in name:
             return env_id
         name = name.rpartition(":")[2]
-        if not prefix and (name in registry or name in aliases):
+        if not prefix and (registered_spec(name) is not None or name in aliases):
             return name
     raise error.InvalidArgument(
         f"id: expected a registered environment, got {env_id!r:.80}; a file cannot cause "

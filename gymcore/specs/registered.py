@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import NamedTuple
 
@@ -9,6 +10,10 @@ from gymcore.specs.env_spec import EnvSpec
 
 registry: dict[str, EnvSpec] = {}
 """Every registered environment, by id."""
+
+
+families: list[Callable[[str], EnvSpec | None]] = []
+"""Functions that return the spec of an id that has parameters in it, or None for other ids."""
 
 
 class Alias(NamedTuple):
@@ -28,6 +33,16 @@ aliases: dict[str, Alias] = {}
 
 keeps_batches: ContextVar[bool] = ContextVar("keeps_batches", default=False)
 """Whether gymcore itself is importing ale-py in this thread, so that its batches are ignored."""
+
+
+def registered_spec(env_id: str) -> EnvSpec | None:
+    """Return the spec of an id, or None. Ids of `families` are registered at their first use."""
+    if env_id in registry:
+        return registry[env_id]
+    for spec_of in families:
+        if (spec := spec_of(env_id)) is not None:
+            return registry.setdefault(env_id, spec)
+    return None
 
 
 def versioned_specs(ns: str | None, name: str) -> dict[int, EnvSpec]:

@@ -13,7 +13,7 @@ from gymcore.base.arguments import count
 from gymcore.core import Metadata
 from gymcore.envs.mpe.drawing import colors_of, draw_world, message_of
 from gymcore.envs.mpe.worlds import DESCRIPTIONS, describe
-from gymcore.native.parameters import Number, Parameter, as_number
+from gymcore.native.parameters import Number, Parameter, as_number, whole
 from gymcore.native.state import digest
 from gymcore.native.struct_env import StructEnv
 from gymcore.native.vector_env import NativeVectorEnv
@@ -42,20 +42,6 @@ _LOCAL_REWARDS = ("simple_reference", "simple_spread")
 _COMMON = ("continuous_actions", "dynamic_rescaling")
 _MAX_CYCLES = 2**30
 _MAX_NEIGHBORS = 128
-
-
-def _whole(minimum: int, maximum: int) -> Parameter[int]:
-    """Return the parameter of an integer in [minimum, maximum]."""
-
-    def encode(value: Any) -> tuple[float, ...]:
-        is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not is_integer or not minimum <= value <= maximum:
-            raise error.InvalidArgument(
-                f"expected an integer in [{minimum}, {maximum}], got {value!r}"
-            )
-        return (float(value),)
-
-    return Parameter(encode=encode, decode=lambda columns: int(columns[0]))
 
 
 def _as_proportion(value: Number) -> tuple[float, ...]:
@@ -107,7 +93,7 @@ class ParticleEnv(StructEnv):
     scenario: ClassVar[str]
     functions = LANE_FUNCTIONS
     defaults = {"max_cycles": 25.0, "local_ratio": 0.5, "curriculum_stage": 0.0}  # noqa: RUF012
-    max_cycles = _whole(1, _MAX_CYCLES)
+    max_cycles = whole(1, _MAX_CYCLES)
     agents: Agents
     _not_pickled = (*StructEnv._not_pickled, "_world", "shared")
 
@@ -251,7 +237,7 @@ def _declare(scenario: str) -> None:
     if scenario in _LOCAL_REWARDS:
         attributes["local_ratio"] = Parameter(encode=_as_proportion)
     if stages:
-        attributes["curriculum_stage"] = _whole(0, stages - 1)
+        attributes["curriculum_stage"] = whole(0, stages - 1)
     env_class = type(f"{name}Env", (ParticleEnv,), attributes)
     globals()[f"{name}Env"] = env_class
     globals()[f"{name}VectorEnv"] = NativeVectorEnv.of(env_class)

@@ -1,0 +1,1 @@
+"""Level-based foraging: agents that load food together, several in one world."""
