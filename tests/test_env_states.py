@@ -361,7 +361,9 @@ def test_environments_without_states():
     env = w.TimeLimit(make_counting_env(gym)(), 3)
     env.reset()
     for call in (env.get_state, lambda: env.set_state(EnvState(None, ()))):
-        with pytest.raises(error.StateNotSupported, match="CountingEnv has no get_state.*; define both"):
+        with pytest.raises(
+            error.StateNotSupported, match=r"CountingEnv has no get_state.*define both"
+        ):
             call()
 
 

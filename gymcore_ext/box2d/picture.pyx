@@ -371,14 +371,16 @@ cdef void draw_car(image_t* image, const camera_t* camera, const car_t* car) noe
     cdef const polygon_shape_t* shape
     cdef const body_t* body
     cdef const fixture_t* fixture
+    cdef rgb_t color
     cdef int k
     for k in range(1, 2 + WHEELS):
         body = car.lane.moving[k % (1 + WHEELS)]  # the hull is the last one
+        color = BLACK if k <= WHEELS else HULL_COLOR
         fixture = body.fixtures
         while fixture != NULL:
             shape = <const polygon_shape_t*> fixture.shape
             if shape.type == POLYGON:  # a program may have added another shape
-                draw_body_polygon(image, camera, body, shape.vertices, shape.count, BLACK if k <= WHEELS else HULL_COLOR)
+                draw_body_polygon(image, camera, body, shape.vertices, shape.count, color)
             fixture = fixture.next
         if k <= WHEELS:
             draw_stripe(image, camera, body, car.episode.phase[k - 1])

@@ -356,7 +356,7 @@ cdef int step(
 cdef void reset(
     void* memory, const void* shared, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
-    """Begin an episode: draw its terrain, build its bodies and take its first step, unless the caller takes that step."""
+    """Begin an episode: draw its terrain, build its bodies and take its first step, unless the caller takes it."""
     cdef const worlds_t* self = <const worlds_t*> shared
     cdef world_lane_t* lane = <world_lane_t*> memory
     cdef double reward

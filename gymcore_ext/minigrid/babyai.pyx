@@ -434,7 +434,7 @@ cdef inline void fill_two_rooms(build_t* b, int count, int* left, int* right) no
 
 
 cdef void put_next(build_t* b) noexcept nogil:
-    """Parameters: number of objects per room; whether the agent gets the object to be moved after the first observation."""
+    """Parameters: number of objects per room; whether the agent gets the object to move after the first observation."""
     cdef int moved, beside
     fill_two_rooms(b, number(b, 0), &moved, &beside)
     moved += draw_int(b, 0, number(b, 0))
@@ -579,9 +579,9 @@ cdef void draw_task(build_t* b, int clause, int locked) noexcept nogil:
 
 
 cdef void any_instruction(build_t* b) noexcept nogil:
-    """Parameters: number of objects; probability of a locked room; whether descriptions have locations; whether objects may
-    block the way; whether all matching objects may be in the locked room; octal digits of verbs + 1; octal digits of
-    forms of the instruction (1 a task, 2 two tasks, 3 two clauses).
+    """Parameters: number of objects; probability of a locked room; whether descriptions have locations; whether objects
+    may block the way; whether all matching objects may be in the locked room; octal digits of verbs + 1; octal digits
+    of forms of the instruction (1 a task, 2 two tasks, 3 two clauses).
     """
     cdef int locked = -1, form, clause, _
     if draw_fraction(b) < b.numbers[1]:

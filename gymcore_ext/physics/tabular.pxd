@@ -35,8 +35,9 @@ cdef inline int64_t state_index(const table_t* table, double s) noexcept nogil:
 cdef inline uint64_t first_outcome(const table_t* table, double s, int64_t action) noexcept nogil:
     """Return the index of the first outcome of an action.
 
-    The index is inside the table even if a caller has written an invalid state, or another thread has changed the action
-    after its check: one comparison covers both. Factors have 32 bits: most vector instructions multiply no wider ones.
+    The index is inside the table even if a caller has written an invalid state, or another thread has changed the
+    action after its check: one comparison covers both. Factors have 32 bits: most vector instructions multiply no wider
+    ones.
     """
     cdef uint64_t row = <uint64_t> <uint32_t> to_whole(s) * <uint32_t> table.stride
     cdef uint64_t place = row + <uint64_t> <uint32_t> action * <uint32_t> table.width
