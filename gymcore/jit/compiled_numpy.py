@@ -93,7 +93,7 @@ _FUNCTIONS = {np.cos: _c_function("cos", COS), np.sin: _c_function("sin", SIN)}
 
 
 @cache
-def _uses_c_library(ufunc: np.ufunc) -> bool:
+def uses_c_library(ufunc: np.ufunc) -> bool:
     """Return whether NumPy computes a function of a number as the C library does, to the bit."""
     if ufunc not in _FUNCTIONS:
         return False
@@ -169,7 +169,7 @@ def _elementwise(ufunc: np.ufunc) -> None:
         size = np.dtype(number).itemsize
         steps = (*(size * is_array(kind) for kind in kinds), size)
         if not any(steps[:-1]):
-            if number is np.float64 and _uses_c_library(ufunc):
+            if number is np.float64 and uses_c_library(ufunc):
                 function = _FUNCTIONS[ufunc]
                 return lambda x, y, dtype: function((number(x),))
             return lambda x, y, dtype: loop(number, (number(x), number(y))[:count], (1,), (0, 0, 0))
@@ -471,12 +471,22 @@ def _squared(a):
     return square, ((high * high - square) + 2.0 * high * low) + low * low
 
 
+def _rounds_squares() -> bool:
+    """Return whether the C library rounds squares that are not almost halfway as IEEE 754 does."""
+    values = np.random.default_rng(0).uniform(1.0, 2.0, 5000).tolist()
+    squares = ((x, *_squared(x)) for x in values)
+    return all(math.pow(x, 2.0) == y for x, y, error in squares if y + 1.1 * error == y)
+
+
+# Powers of the GNU library and musl err by less than 0.54 units in the last place.
+ROUNDS_SQUARES = _rounds_squares()
+
+
 @register_jitable
 def _float64_power(x, y):
-    if y == 2.0:
-        # C libraries err by less than 0.54 units in the last place. So they round as IEEE 754 does
-        # if the exact square is not almost halfway between two numbers, or subnormal.
+    if ROUNDS_SQUARES and y == 2.0:
         square, error = _squared(x)
+        # Not subnormal, and not almost halfway between two numbers.
         if square > 1e-280 and square + 1.1 * error == square:
             return square
     return _pow((x, y))

@@ -45,9 +45,11 @@ from gymcore.jit.compiled_numpy import (
     METHODS,
     OPERATORS,
     REPLACED,
+    ROUNDS_SQUARES,
     copy_items,
     outcome,
     unpack,
+    uses_c_library,
     weak,
     wide,
 )
@@ -574,8 +576,9 @@ def _machine() -> bytes:
     """Return the inputs of compiled code besides the class: versions, CPU and this package."""
     versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version
     cpu = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    libraries = ROUNDS_SQUARES, uses_c_library(np.cos), uses_c_library(np.sin)
     files = sorted(Path(__file__).parent.glob("*.py"))
-    return repr((versions, cpu)).encode() + b"".join(file.read_bytes() for file in files)
+    return repr((versions, cpu, libraries)).encode() + b"".join(file.read_bytes() for file in files)
 
 
 def _key_of(program: Program) -> str:

@@ -6,7 +6,9 @@ them are in memory that the next lane uses again, and their counts of references
 
 from __future__ import annotations
 
+import ctypes
 import re
+from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -14,7 +16,7 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
+from numba.core.runtime import _nrt_python, rtsys
 
 from gymcore_ext.lanes.lane_memory import ALLOCATE, START_LANE, use_other
 
@@ -63,6 +65,7 @@ define internal ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) alwaysinli
 declare noalias ptr @gymcore_allocate(i64) nounwind willreturn
     memory(inaccessiblemem: readwrite) allockind("alloc") allocsize(0)
 """
+_NAME = r'[-\w.$]+|"[^"]+"'  # of a function
 _DESTRUCTOR = "declare void @NRT_MemInfo_call_dtor(ptr)"
 
 
@@ -72,6 +75,15 @@ def start() -> None:
     use_other(llvm.address_of_symbol("NRT_MemInfo_alloc"))
 
 
+@cache
+def _knows_headers() -> bool:
+    """Return whether headers of arrays are what this module writes: Numba may change them."""
+    address = _nrt_python.meminfo_alloc(8)
+    count, _, _, data = (ctypes.c_uint64 * 4).from_address(address)
+    _nrt_python._MemInfo(address)  # frees it
+    return count == 1 and data == address + 48
+
+
 def start_lane(builder: ir.IRBuilder) -> None:
     """Generate the call that frees the memory of a lane for the next one."""
     kind = ir.FunctionType(ir.VoidType(), [])
@@ -79,18 +91,28 @@ def start_lane(builder: ir.IRBuilder) -> None:
 
 
 def with_lane_memory(library: Any, symbol: str, name: str) -> tuple[Any, str]:
-    """Return the library of a loop with replaced functions, and the loop's new symbol.
+    """Return the library of a loop with replaced functions, if possible, and the loop's symbol.
 
-    The names of the old library must not be found instead of those of the new one.
+    All functions of the new library get names of their own: code that is loaded later would call
+    them by the old names, although LLVM may have changed their arguments.
     """
     text = library.get_llvm_str()
-    if "ptr @NRT_MemInfo_alloc_aligned(" not in text:  # no arrays, or LLVM before version 15
+    # No arrays, LLVM before version 15, or another Numba.
+    if "ptr @NRT_MemInfo_alloc_aligned(" not in text or not _knows_headers():
         return library, symbol
     text = re.sub(rf"^define .*@({_NAMES})\((?s:.*?)^}}\n", "", text, flags=re.M)
     text = re.sub(rf"^declare .*@({_NAMES})\(.*\n", "", text, flags=re.M)
     text = re.sub(r"^define (linkonce_odr )?", "define internal ", text, flags=re.M)
-    text = text.replace(f"@{symbol}(", f"@{name}(") + _FUNCTIONS
-    text = re.sub(rf"^define internal (.*@{name}\()", r"define \1", text, flags=re.M)
+    text += _FUNCTIONS
+    defined = set(re.findall(rf"^define .*?@({_NAME})\(", text, flags=re.M))
+
+    def renamed(match: re.Match[str]) -> str:
+        old = match[1]
+        new = name if old == symbol else f"{name}.{old.strip(chr(34))}"
+        return f'@"{new}"' if old in defined else match[0]
+
+    text = re.sub(rf"@({_NAME})", renamed, text)
+    text = re.sub(rf'^define internal (.*@"{name}"\()', r"define \1", text, flags=re.M)
     module = llvm.parse_assembly(text if _DESTRUCTOR in text else text + _DESTRUCTOR)
     module.name = name
     result = library.codegen.create_library(name)
