@@ -106,7 +106,7 @@ class WrapperSpec:
 
     name: str
     entry_point: str
-    kwargs: dict[str, object] | None
+    kwargs: dict[str, Any] | None
 
 
 @dataclass
