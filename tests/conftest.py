@@ -11,6 +11,7 @@ import pprint
 import re
 import sys
 from collections.abc import Generator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,13 @@ def drawing() -> str:
         pytest.skip(str(problem))
     gl_backend.free_contexts(name, context, rendering)
     return name
+
+
+@pytest.fixture
+def numba_if_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interpret classes of `gymcore.jit` without a warning where Numba is not installed."""
+    if find_spec("numba") is None:
+        monkeypatch.setenv("GYMCORE_JIT", "0")
 
 
 @pytest.fixture

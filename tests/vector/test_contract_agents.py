@@ -29,6 +29,8 @@ from tests.vector.agents_model import (
     world_class,
 )
 
+pytestmark = pytest.mark.usefixtures("numba_if_installed")
+
 WORLDS, LIMIT = 4, 6
 
 

@@ -178,6 +178,7 @@ def test_frames_of_worlds_are_collected_by_episode() -> None:
     assert counts == [[n, n] for n in (2, 3, 4, 1, 2, 3)]
 
 
+@pytest.mark.usefixtures("numba_if_installed")
 def test_agents_are_collected_and_trained() -> None:
     envs = AgentsAsLanes(worlds(4))
 
