@@ -169,4 +169,5 @@ class BuildExtensions(build_ext):
         super().run()
 
 
-setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExtensions})
+if __name__ == "__main__":  # not in processes that translate modules: they import this file
+    setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExtensions})
