@@ -8,11 +8,11 @@ cdef extern from *:
     #include <stdint.h>
     #include <string.h>
 
-    #define GYMCORE_BLOCK 16384
+    #define GYMCORE_LANE_MEMORY 16384
     #define GYMCORE_LARGEST 2048
     #define GYMCORE_HEADER 48 /* size of NRT_MemInfo in Numba */
 
-    static GYMCORE_THREAD union { char bytes[GYMCORE_BLOCK]; uint64_t aligned; } gymcore_block;
+    static GYMCORE_THREAD union { char bytes[GYMCORE_LANE_MEMORY]; uint64_t aligned; } gymcore_block;
     static GYMCORE_THREAD uint64_t gymcore_used;
     static void* (*gymcore_other)(size_t);
 
@@ -25,7 +25,7 @@ cdef extern from *:
     static void* gymcore_allocate(uint64_t bytes) {
         char* header = gymcore_block.bytes + gymcore_used;
         uint64_t count = (uint64_t) 1 << 62;
-        if (bytes > GYMCORE_LARGEST || bytes > GYMCORE_BLOCK - gymcore_used)
+        if (bytes > GYMCORE_LARGEST || bytes > GYMCORE_LANE_MEMORY - gymcore_used)
             return gymcore_other((size_t) bytes - GYMCORE_HEADER);
         gymcore_used += bytes;
         memset(header, 0, GYMCORE_HEADER);

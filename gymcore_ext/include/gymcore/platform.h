@@ -22,8 +22,8 @@
 #error "gymcore promises the same bits everywhere: build it without -ffast-math"
 #endif
 
-/* The functions in the rest of the including file have no fused multiply-adds, also by default flags. GCC ignores the
- * pragma of the C standard, and Clang ignores it too if it is given -ffp-contract=fast. */
+/* The functions in the rest of the including file have no fused multiply-adds with a compiler's default flags. GCC
+ * ignores the pragma of the C standard, and so does Clang with -ffp-contract=fast. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__GNUC__)
