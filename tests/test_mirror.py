@@ -39,6 +39,7 @@ TESTED_TOGETHER = {
         "envs/classic_control/test_{parity,parity_steps,rendering,leftovers}.py"
     ),
     "envs/lbf/{drawing,ids}": "envs/lbf/test_env.py",
+    "envs/mamujoco/{graphs,ids,models}": "envs/mamujoco/test_{env,parity}.py",
     "envs/minigrid/instructions": "envs/minigrid/test_missions.py",
     "envs/minigrid/{levels,world}": "envs/minigrid/test_{env,parity}.py",
     "envs/mpe/{drawing,worlds}": "envs/mpe/test_{env,parity}.py",

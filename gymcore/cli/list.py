@@ -42,6 +42,7 @@ FAMILIES = {
     "atari": Family(needs=("ale_py",), replaces=False),
     "lbf": Family(renders=("pygame",)),
     "minigrid": Family(),
+    "mamujoco": Family(needs=("mujoco",)),
     "mpe": Family(renders=("pygame",)),
     "phys2d": Family(needs=("jax",), renders=("pygame",)),
     "tabular": Family(needs=("jax",), renders=("pygame",)),

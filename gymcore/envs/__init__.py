@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from gymcore.envs.atari.games import environment_ids
 from gymcore.envs.lbf.ids import foraging_spec
+from gymcore.envs.mamujoco.ids import mamujoco_spec
 from gymcore.envs.minigrid.babyai_levels import IDS as _BABYAI_IDS
 from gymcore.envs.minigrid.levels import IDS as _GRID_IDS
 from gymcore.envs.registration import (
@@ -161,7 +162,7 @@ _register(
     for _name, _version in _MPE
 )
 
-families.append(foraging_spec)
+families += [foraging_spec, mamujoco_spec]
 
 # Environments of the package `gym`, under the same ids as in Gymnasium.
 for _version in (21, 26):

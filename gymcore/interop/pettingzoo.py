@@ -103,7 +103,7 @@ class ParallelWorld:
 
     Actions, observations, rewards, flags and infos are dicts by the name of the agent. An agent
     that has ended is not in `agents`, and its actions are ignored. Infos whose first axis has the
-    length of the agents are divided among them; all agents get the others.
+    length of the agents are divided among them; all agents get the others, and those of MuJoCo.
 
     Attributes:
         envs: The batch of one world.
@@ -172,7 +172,7 @@ class ParallelWorld:
             The first observation and the info of each agent.
         """
         batch: Any = self.envs.unwrapped
-        known = batch.env_class.kernel_spec()["reset_options"]
+        known = batch._model.reset_option_names()
         options = {name: value for name, value in (options or {}).items() if name in known}
         observations, infos = self.envs.reset(seed=seed, options=options or None)
         self.agents = list(self.possible_agents)
@@ -222,18 +222,21 @@ class ParallelWorld:
 
     def _infos(self, infos: Info) -> dict[str, Info]:
         results: dict[str, Info] = {agent: {} for agent in self.agents}
+        batch: Any = self.envs.unwrapped
+        divides = batch.env_class.infos_by_agent
         for name, values in infos.items():
             if name.startswith("_") or name in ("active", "episode") or not infos[f"_{name}"][0]:
                 continue
-            by_agent = np.shape(values)[1:2] == (len(self.possible_agents),)
+            by_agent = divides and np.shape(values)[1:2] == (len(self.possible_agents),)
             for agent in self.agents:
                 k = self.possible_agents.index(agent)
                 results[agent][name] = values[0, k] if by_agent else values[0]
         return results
 
     def state(self) -> Array:
-        """Return the observations of all agents, one after another, float32."""
-        return self._state.copy()
+        """Return the state that the batch has, or the observations of all agents, float32."""
+        batch: Any = self.envs.unwrapped
+        return self._state.copy() if not hasattr(batch, "state") else batch.state()[0]
 
     def render(self) -> object:
         """Return the frame of the world."""

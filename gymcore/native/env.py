@@ -9,7 +9,7 @@ import math
 import sys
 import weakref
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from importlib import import_module
 from types import FunctionType
@@ -121,6 +121,8 @@ class NativeEnv(DrawnEnv[ObsType, ActType], metaclass=NativeEnvMeta):
     _shares_batch: bool = False
     # The agents of a world, or None if a lane is a single agent.
     agents: Agents | None = None
+    # Whether an info with a row for each agent is divided among them.
+    infos_by_agent: ClassVar[bool] = True
     # Whether spaces and parameters are known to match the kernel, as for built-in classes.
     fits_kernel: bool = True
 
@@ -241,6 +243,10 @@ class NativeEnv(DrawnEnv[ObsType, ActType], metaclass=NativeEnvMeta):
     def kernel_spec(cls) -> KernelSpec:
         """Return the kernel's sizes, names and defaults; see `gymcore_ext.engine.kernels`."""
         return _spec_of(cls.kernel_module)
+
+    def reset_option_names(self) -> Collection[str]:
+        """Return the names of the options of `reset`."""
+        return list(self.kernel_spec()["reset_options"])
 
     def make_batch(self, num_envs: int, **options: Any) -> Batch:
         """Return a batch of lanes of this environment's kernel."""

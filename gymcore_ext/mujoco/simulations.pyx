@@ -8,10 +8,10 @@ only read.
 cimport numpy as cnp
 from cpython.object cimport PyObject
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from gymcore_ext.engine.kernel cimport INT64, info_field_t, rng_t
+from gymcore_ext.engine.kernel cimport INT64, flag_t, info_field_t, rng_t
 from gymcore_ext.lanes.custom_kernel cimport CustomKernel
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, functions_capsule, lane_functions_t
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
@@ -19,6 +19,8 @@ from gymcore_ext.mujoco.program cimport (
     ACTION, CONSTANTS, EVERY, FIRST_ARRAY, INITIAL_STATE, NORMAL, OBSERVATION, OPCODES, PARAMETERS, REGISTERS,
     REPEAT_UNLESS, SUM, UNIFORM, operation_t, run_program, ufunc_loop_t,
 )
+
+from math import prod
 
 import numpy as np
 
@@ -91,16 +93,20 @@ ctypedef struct program_t:
     int64_t length
 
 
-ctypedef struct simulation_t:      # followed by the addresses of its spaces, and its registers
+ctypedef struct simulation_t:      # followed by the addresses of its spaces, its registers and its observation
     const void* model
     void* data
     double** bases           # address of each space
+    double* observation      # where an observation of several arrays is computed
     fault_t fault
 
 
 ctypedef struct simulations_t:
     program_t programs[PHASE_COUNT]
     int32_t frame_skip
+    int32_t part_count                   # arrays of an observation
+    const int64_t* part_sizes
+    int64_t agents                       # of a world, or 0
     int32_t info_count
     int64_t info_width                   # infos are in registers, after reward and termination
     const info_field_t* fields
@@ -187,6 +193,19 @@ cdef int step(
     return TERMINATED if results[1] != 0.0 or severity == DIVERGED else 0
 
 
+cdef int step_agents(
+    void* memory, const void* shared, const double* parameters, const void* action, rng_t* rng, const uint8_t* active,
+    double* rewards, flag_t* ends
+) noexcept nogil:
+    """Step a world, whose agents share the reward and the end."""
+    cdef double reward = 0.0
+    cdef int flags = step(memory, shared, parameters, action, rng, &reward)
+    cdef int64_t k
+    for k in range((<const simulations_t*> shared).agents):
+        rewards[k] = reward
+    return flags
+
+
 cdef void reset(
     void* memory, const void* shared, const double* parameters, const double* options, rng_t* rng
 ) noexcept nogil:
@@ -202,10 +221,16 @@ cdef void reset(
 
 
 cdef void observe(const void* memory, const void* shared, const double* parameters, void* const* parts) noexcept nogil:
+    cdef const simulations_t* self = <const simulations_t*> shared
     cdef simulation_t* lane = <simulation_t*> memory
+    cdef int64_t k
+    cdef double* numbers = lane.observation if self.part_count > 1 else <double*> parts[0]
     lane.bases[PARAMETERS] = <double*> parameters
-    lane.bases[OBSERVATION] = <double*> parts[0]
-    run_phase(<const simulations_t*> shared, lane, OBSERVE)
+    lane.bases[OBSERVATION] = numbers
+    run_phase(self, lane, OBSERVE)
+    for k in range(self.part_count if self.part_count > 1 else 0):
+        memcpy(parts[k], numbers, 8 * self.part_sizes[k])
+        numbers += self.part_sizes[k]
 
 
 cdef void write_infos(const void* memory, const void* shared, void* const* infos) noexcept nogil:
@@ -260,6 +285,8 @@ cdef lane_functions_t functions_of_lane
 functions_of_lane.reset, functions_of_lane.step, functions_of_lane.observe = reset, step, observe
 functions_of_lane.write_infos, functions_of_lane.faulted = write_infos, faulted
 functions_of_lane.save, functions_of_lane.load = save, load
+cdef lane_functions_t functions_of_world = functions_of_lane
+functions_of_world.step, functions_of_world.step_agents = NULL, step_agents
 
 
 cdef check_program(str phase, operations, list sizes, list writable):
@@ -324,6 +351,7 @@ cdef class Simulations(LaneStore):
         signature: MuJoCo's mjSTATE_INTEGRATION.
         on_fault: Called after a call in which a simulation failed, diverged or warned, with the lanes, their messages
             and whether a simulation failed. If one failed, it must raise, and all lanes must then be reset.
+        agents: In a world of agents, the arguments `parts`, `action`, `agents` and `first_agents` of a `CustomKernel`.
 
     Raises:
         ValueError: If an operand of a program is outside its space.
@@ -335,11 +363,14 @@ cdef class Simulations(LaneStore):
     cdef object on_fault, exception
     cdef readonly list models, datas
 
-    def __cinit__(self, object program, *, list models, list datas, int frame_skip, int signature, object on_fault):
+    def __cinit__(
+        self, object program, *, list models, list datas, int frame_skip, int signature, object on_fault,
+        dict agents=None,
+    ):
         cdef Py_ssize_t i
         cdef simulation_t* lane
         cdef CustomKernel kernel
-        cdef cnp.ndarray operations, saved
+        cdef cnp.ndarray operations, saved, part_sizes
         cdef cnp.ndarray constants = np.array(program.constants, np.float64)
         cdef int registers = program.registers
         self.models, self.datas, self.on_fault = list(models), list(datas), on_fault
@@ -357,19 +388,30 @@ cdef class Simulations(LaneStore):
         self.sims.array_count, self.sims.array_sizes = len(saved), <int64_t*> cnp.PyArray_DATA(saved)
         self.sims.signature = signature
         self.sims.state_size = mujoco.state_size(<const void*> <size_t> models[0]._address, signature)
+        arguments = {"parts": ((np.float64, (program.observation_size,)),),
+                     "action": (np.float64, (program.action_size,)), **(agents or {})}
+        functions = functions_capsule(&functions_of_world if agents else &functions_of_lane)
         kernel = CustomKernel(
-            "mujoco", parts=((np.float64, (program.observation_size,)),), action=(np.float64, (program.action_size,)),
-            parameters=program.parameters, infos=program.infos, functions=functions_capsule(&functions_of_lane))
+            "mujoco", parameters=program.parameters, infos=program.infos, functions=functions, **arguments)
+        part_sizes = np.array([prod(shape) for _, shape in arguments["parts"]], np.int64)
+        if part_sizes.sum() != program.observation_size or kernel.kernel.action_size != program.action_size:
+            raise ValueError(f"agents: expected {program.observation_size} numbers to observe, and "
+                             f"{program.action_size} of actions, got {agents}")
+        self.sims.part_count, self.sims.part_sizes = len(part_sizes), <int64_t*> cnp.PyArray_DATA(part_sizes)
+        self.sims.agents = kernel.kernel.agents
         self.sims.fields = kernel.kernel.infos
         self.set_up(
             kernel.capsule, len(datas),
-            sizeof(simulation_t) + (FIRST_ARRAY + len(saved)) * sizeof(double*) + registers * sizeof(double),
-            &self.sims, [constants, saved], [("numbers", np.float64, (self.sims.state_size + saved.sum(),))])
+            sizeof(simulation_t) + (FIRST_ARRAY + len(saved)) * sizeof(double*)
+            + (registers + program.observation_size) * sizeof(double),
+            &self.sims, [constants, saved, part_sizes],
+            [("numbers", np.float64, (self.sims.state_size + saved.sum(),))])
         self.starts = np.full((len(datas), models[0].nq + models[0].nv), np.nan)
         for i in range(len(datas)):
             lane = <simulation_t*> self._lane(i)
             lane.bases = <double**> (lane + 1)
             lane.bases[REGISTERS] = <double*> (lane.bases + FIRST_ARRAY + len(saved))
+            lane.observation = lane.bases[REGISTERS] + registers
             lane.bases[CONSTANTS] = <double*> cnp.PyArray_DATA(constants)
             lane.bases[INITIAL_STATE] = <double*> cnp.PyArray_GETPTR2(self.starts, i, 0)
             self._bind_lane(i)

@@ -28,6 +28,7 @@ from gymcore.envs.mujoco.quantities import Parameter, Precision, Quantity, as_qu
 from gymcore.envs.mujoco.weights import PrivateName, Range, Weight, to_columns
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.env import SINGLE, NativeEnv
+from gymcore.native.kernel_spaces import action_groups, array_layout, kernel_agents, leaves_of
 from gymcore.native.lane_generator import lane_generator
 from gymcore.native.parameters import KernelSpec
 from gymcore.native.python_step import PythonStepBatch
@@ -291,10 +292,15 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
             *program.programs.values(),
         )
         if self._described:
-            self.observation_space = Box(-np.inf, np.inf, (program.observation_size,), np.float64)
-            if self.action_space.shape != (program.action_size,):
-                self.action_space = Box(-1.0, 1.0, (program.action_size,), np.float32)
+            self._set_spaces()
         self._batch = self._own_batch()
+
+    def _set_spaces(self) -> None:
+        """Set the spaces of the compiled description."""
+        size = self._program.observation_size
+        self.observation_space = Box(-np.inf, np.inf, (size,), np.float64)
+        if self.action_space.shape != (self._program.action_size,):
+            self.action_space = Box(-1.0, 1.0, (self._program.action_size,), np.float32)
 
     def fixed_digest(self) -> int:
         """Return a digest of the compiled model, the description and `frame_skip`."""
@@ -371,12 +377,33 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
             frame_skip=self.frame_skip,
             signature=int(mujoco_module().mjtState.mjSTATE_INTEGRATION),
             on_fault=report_faults,
+            agents=self._agents_of_kernel(),
         )
         count = len(datas)
         options.update(errors=error, store=simulations)
+        if self.agents is not None:
+            layout = array_layout("observation_space", self.observation_space)
+            groups = action_groups(self.action_space, self.agents)
+            options.update(action_groups=groups, layout=layout)
         batch = self.batch_type(simulations.kernel, count, **options)
         batch.float32_numbers = self._program.float32_infos
         return batch
+
+    def reset_option_names(self) -> tuple[str, ...]:
+        """Return the names of the options of `reset`."""
+        return ("qpos", "qvel")
+
+    def _agents_of_kernel(self) -> dict[str, Any]:
+        """Return the arguments of a kernel that describe the agents of a world, if it is one."""
+        if self.agents is None:
+            return {}
+        layout = array_layout("observation_space", self.observation_space)
+        shape = self.action_space.shape or (self._program.action_size,)
+        return {
+            "parts": leaves_of(layout),
+            "action": (np.float64, shape),
+            **kernel_agents(self.agents, layout),
+        }
 
     def kernel_spec(self) -> KernelSpec:  # type: ignore[override]
         """Return the sizes, names and defaults of the kernel."""

@@ -236,6 +236,28 @@ class Joined(Quantity):
         super().__init__(sum(part.size for part in self.parts))
 
 
+def places_of(quantity: Quantity) -> list[tuple[object, ...]]:
+    """Return where each number comes from, whatever bounds it is clipped to, as a value to compare.
+
+    Examples:
+        >>> positions = Array("data", "qpos", 3)
+        >>> places_of(clip(positions[1:], -1.0, 1.0))
+        [('data', 'qpos', 1), ('data', 'qpos', 2)]
+    """
+    if isinstance(quantity, Array):
+        return [(quantity.owner, quantity.name, k) for k in range(quantity.size)]
+    if isinstance(quantity, Selection):
+        places = places_of(quantity.whole)[quantity.start :: quantity.step]
+        return places[: quantity.size]
+    if isinstance(quantity, Joined):
+        return [place for part in quantity.parts for place in places_of(part)]
+    if isinstance(quantity, Computed) and quantity.code in (Op.SMALLER, Op.LARGER):
+        return places_of(quantity.operands[0])
+    if isinstance(quantity, Computed) and len(quantity.operands) == 1:
+        return [(quantity.code, *place) for place in places_of(quantity.operands[0])]
+    return [(id(quantity), k) for k in range(quantity.size)]
+
+
 def as_quantity(value: npt.ArrayLike | Quantity) -> Quantity:
     """Return a quantity, or numbers as a quantity; raise `ArgumentTypeError` for anything else."""
     if isinstance(value, Quantity):

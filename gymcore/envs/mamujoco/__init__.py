@@ -1,0 +1,1 @@
+"""MaMuJoCo: MuJoCo environments whose actuators are divided among several agents."""
