@@ -1,0 +1,1 @@
+"""The DeepMind control suite."""

@@ -1,0 +1,51 @@
+"""The models of the DeepMind control suite, described anew in MJCF.
+
+A model is a file `<domain>.xml`, or such a file and a function that completes it. Everything that
+physics uses equals the suite's models to the bit, as do the names and the order of all elements.
+Textures and materials are simpler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from pathlib import Path
+from xml.etree.ElementTree import Element, tostring
+
+from gymcore.envs.dm_control.models import generated
+from gymcore.envs.dm_control.models.mjcf import FOLDER, read
+from gymcore.error import InvalidArgument
+
+__all__ = ["DOMAINS", "model_xml"]
+
+_GENERATED: dict[str, Callable[..., Element]] = {
+    "cartpole": generated.cartpole,
+    "lqr": generated.lqr,
+    "swimmer": generated.swimmer,
+}
+DOMAINS = sorted({Path(file).stem for file in FOLDER.glob("*.xml")} - {"common"})
+
+
+def model_xml(domain: str, **arguments: object) -> str:
+    """Return the model of a domain as MJCF text that needs no other files.
+
+    Args:
+        domain: One of `DOMAINS`.
+        arguments: Those of the function of `generated` with the name of the domain, if any.
+
+    Raises:
+        InvalidArgument: If there is no such domain, or an argument is not one of the domain's.
+
+    Example:
+        >>> from gymcore.envs.dm_control.models import model_xml
+        >>> model_xml("cartpole", poles=3).count("<body")
+        4
+    """
+    if domain not in DOMAINS:
+        raise InvalidArgument(f"domain: expected one of {', '.join(DOMAINS)}, got {domain!r}")
+    build = _GENERATED.get(domain, lambda: read(f"{domain}.xml"))
+    try:
+        signature(build).bind(**arguments)
+    except TypeError as problem:
+        raise InvalidArgument(f"arguments of {domain}: {problem}") from None
+    return tostring(build(**arguments), encoding="unicode")

@@ -1,0 +1,45 @@
+"""Reading model files and adding elements to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement, parse
+
+FOLDER = Path(__file__).parent
+
+
+def read(file: str) -> Element:
+    """Return the root element of a model file, with the elements of included files in place."""
+    root = parse(FOLDER / file).getroot()
+    for include in root.findall("include"):
+        position = list(root).index(include)
+        root.remove(include)
+        root[position:position] = list(read(include.attrib["file"]))
+    return root
+
+
+def find(root: Element, tag: str, name: str) -> Element:
+    """Return the element with a tag and a name."""
+    return next(element for element in root.iter(tag) if element.get("name") == name)
+
+
+def section(root: Element, tag: str) -> Element:
+    """Return a section of a model, such as `actuator`."""
+    return next(child for child in root if child.tag == tag)
+
+
+def add(parent: Element, tag: str, name: str | None = None, **attributes: object) -> Element:
+    """Append an element and return it.
+
+    Attributes are numbers, sequences of numbers or text. A float is written in full, so that MuJoCo
+    reads the same number.
+    """
+    texts = {key.rstrip("_"): text(value) for key, value in attributes.items()}
+    return SubElement(parent, tag, {} if name is None else {"name": name}, **texts)
+
+
+def text(value: object) -> str:
+    """Return a number, or a sequence of numbers, as the value of an attribute."""
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(text, value))
+    return repr(float(value)) if isinstance(value, float) else str(value)
