@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
-from pathlib import Path
 from xml.etree.ElementTree import Element, tostring
 
-from gymcore.envs.dm_control.models import generated
+from gymcore.envs.dm_control.models.arms import manipulator, stacker
+from gymcore.envs.dm_control.models.generated import cartpole, lqr, swimmer
 from gymcore.envs.dm_control.models.mjcf import FOLDER, read
+from gymcore.envs.dm_control.models.quadruped import quadruped
 from gymcore.error import InvalidArgument
 
 __all__ = ["DOMAINS", "model_xml"]
 
-_GENERATED: dict[str, Callable[..., Element]] = {
-    "cartpole": generated.cartpole,
-    "lqr": generated.lqr,
-    "swimmer": generated.swimmer,
+_BUILDERS: dict[str, Callable[..., Element]] = {
+    builder.__name__: builder
+    for builder in (cartpole, lqr, manipulator, quadruped, stacker, swimmer)
 }
-DOMAINS = sorted({Path(file).stem for file in FOLDER.glob("*.xml")} - {"common"})
+DOMAINS = sorted({file.stem for file in FOLDER.glob("*.xml")} - {"arm", "common"})
 
 
 def model_xml(domain: str, **arguments: object) -> str:
@@ -31,7 +31,7 @@ def model_xml(domain: str, **arguments: object) -> str:
 
     Args:
         domain: One of `DOMAINS`.
-        arguments: Those of the function of `generated` with the name of the domain, if any.
+        arguments: Those of the function with the name of the domain in this package, if any.
 
     Raises:
         InvalidArgument: If there is no such domain, or an argument is not one of the domain's.
@@ -43,7 +43,7 @@ def model_xml(domain: str, **arguments: object) -> str:
     """
     if domain not in DOMAINS:
         raise InvalidArgument(f"domain: expected one of {', '.join(DOMAINS)}, got {domain!r}")
-    build = _GENERATED.get(domain, lambda: read(f"{domain}.xml"))
+    build = _BUILDERS.get(domain, lambda: read(f"{domain}.xml"))
     try:
         signature(build).bind(**arguments)
     except TypeError as problem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from xml.etree.ElementTree import Element, SubElement, parse
+from xml.etree.ElementTree import Element, parse
 
 FOLDER = Path(__file__).parent
 
@@ -28,18 +28,24 @@ def section(root: Element, tag: str) -> Element:
     return next(child for child in root if child.tag == tag)
 
 
-def add(parent: Element, tag: str, name: str | None = None, **attributes: object) -> Element:
-    """Append an element and return it.
+def element(tag: str, name: str | None = None, **attributes: object) -> Element:
+    """Return a new element.
 
-    Attributes are numbers, sequences of numbers or text. A float is written in full, so that MuJoCo
-    reads the same number.
+    Attributes are numbers, sequences of numbers or text; `class_` is `class`.
     """
     texts = {key.rstrip("_"): text(value) for key, value in attributes.items()}
-    return SubElement(parent, tag, {} if name is None else {"name": name}, **texts)
+    return Element(tag, {} if name is None else {"name": name}, **texts)
+
+
+def add(parent: Element, tag: str, name: str | None = None, **attributes: object) -> Element:
+    """Append a new element, see `element`, and return it."""
+    child = element(tag, name, **attributes)
+    parent.append(child)
+    return child
 
 
 def text(value: object) -> str:
-    """Return a number, or a sequence of numbers, as the value of an attribute."""
+    """Return a value of an attribute as text; a float is written such that it is read unchanged."""
     if isinstance(value, (list, tuple)):
         return " ".join(map(text, value))
     return repr(float(value)) if isinstance(value, float) else str(value)
