@@ -12,6 +12,7 @@ from inspect import signature
 from xml.etree.ElementTree import Element, tostring
 
 from gymcore.envs.dm_control.models.arms import manipulator, stacker
+from gymcore.envs.dm_control.models.dog import dog
 from gymcore.envs.dm_control.models.generated import cartpole, lqr, swimmer
 from gymcore.envs.dm_control.models.mjcf import FOLDER, read
 from gymcore.envs.dm_control.models.quadruped import quadruped
@@ -21,7 +22,7 @@ __all__ = ["DOMAINS", "model_xml"]
 
 _BUILDERS: dict[str, Callable[..., Element]] = {
     builder.__name__: builder
-    for builder in (cartpole, lqr, manipulator, quadruped, stacker, swimmer)
+    for builder in (cartpole, dog, lqr, manipulator, quadruped, stacker, swimmer)
 }
 DOMAINS = sorted({file.stem for file in FOLDER.glob("*.xml")} - {"arm", "common"})
 
