@@ -38,6 +38,7 @@ TESTED_TOGETHER = {
     "envs/classic_control/{cartpole,continuous_mountain_car,mountain_car,pendulum,utils}": (
         "envs/classic_control/test_{parity,parity_steps,rendering,leftovers}.py"
     ),
+    "envs/dm_control/models/{arms,dog,generated,mjcf,quadruped}": "envs/dm_control/test_models.py",
     "envs/lbf/{drawing,ids}": "envs/lbf/test_env.py",
     "envs/mamujoco/{graphs,ids,models}": "envs/mamujoco/test_{env,parity}.py",
     "envs/minigrid/instructions": "envs/minigrid/test_missions.py",

@@ -45,8 +45,13 @@ def model_xml(domain: str, **arguments: object) -> str:
     if domain not in DOMAINS:
         raise InvalidArgument(f"domain: expected one of {', '.join(DOMAINS)}, got {domain!r}")
     build = _BUILDERS.get(domain, lambda: read(f"{domain}.xml"))
-    try:
-        signature(build).bind(**arguments)
-    except TypeError as problem:
-        raise InvalidArgument(f"arguments of {domain}: {problem}") from None
+    parameters = signature(build).parameters
+    for name in arguments:
+        if name not in parameters:
+            known = ", ".join(parameters) or "none"
+            raise InvalidArgument(f"{name}: expected an argument of {domain}, which has {known}")
+    if domain == "lqr" and "stiffness" not in arguments:
+        raise InvalidArgument(
+            "stiffness: expected the stiffness of each spring of lqr, got nothing"
+        )
     return tostring(build(**arguments), encoding="unicode")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-from gymcore.envs.dm_control.models.mjcf import add, element, read
+from gymcore.envs.dm_control.models.mjcf import add, check_count, element, read
 from gymcore.error import InvalidArgument
 
 PROPS = ("ball", "peg", "slot", "cup", "target_ball", "target_peg")
@@ -26,6 +26,7 @@ def manipulator(props: Sequence[str] = ("ball", "target_ball")) -> Element:
 
 def stacker(boxes: int = 2) -> Element:
     """Return an arm with boxes, and a target that touches nothing."""
+    check_count("boxes", boxes, 1)
     root = read("stacker.xml")
     world = root.findall("worldbody")[-1]
     for number in range(boxes):

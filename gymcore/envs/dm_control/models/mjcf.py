@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree.ElementTree import Element, parse
 
+from gymcore.error import InvalidArgument
+
 FOLDER = Path(__file__).parent
 
 
@@ -49,3 +51,9 @@ def text(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return " ".join(map(text, value))
     return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def check_count(name: str, count: int, minimum: int) -> None:
+    """Raise `InvalidArgument` if a count is less than allowed."""
+    if count < minimum:
+        raise InvalidArgument(f"{name}: expected at least {minimum}, got {count}")

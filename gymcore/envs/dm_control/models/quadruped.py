@@ -55,7 +55,7 @@ def quadruped(
             add(sensors, kind, f"{kind}_toe_{leg}", site=f"toe_{leg}")
     add(sensors, "subtreecom", "center_of_mass", body="torso")
     if rangefinders:
-        for site in torso.findall("site[@class='rangefinder']"):
+        for site in torso.findall("site[@class='ray']"):
             add(sensors, "rangefinder", site.get("name"), site=site.get("name"))
     return root
 
@@ -66,7 +66,7 @@ def _add_walls_and_ball(world: Element) -> None:
         world,
         "geom",
         "wall_px",
-        class_="wall",
+        class_="fence",
         size=(1, 15, 0.5),
         pos=(-15.7, 0, 0.7),
         zaxis=(1, 0, 1),
@@ -75,7 +75,7 @@ def _add_walls_and_ball(world: Element) -> None:
         world,
         "geom",
         "wall_py",
-        class_="wall",
+        class_="fence",
         size=(15, 1, 0.5),
         pos=(0, -15.7, 0.7),
         zaxis=(0, 1, 1),
@@ -84,7 +84,7 @@ def _add_walls_and_ball(world: Element) -> None:
         world,
         "geom",
         "wall_nx",
-        class_="wall",
+        class_="fence",
         size=(1, 15, 0.5),
         pos=(15.7, 0, 0.7),
         zaxis=(-1, 0, 1),
@@ -93,7 +93,7 @@ def _add_walls_and_ball(world: Element) -> None:
         world,
         "geom",
         "wall_ny",
-        class_="wall",
+        class_="fence",
         size=(15, 1, 0.5),
         pos=(0, 15.7, 0.7),
         zaxis=(0, -1, 1),
@@ -121,13 +121,13 @@ def _add_rays(torso: Element) -> None:
             far = (0.41, round(y, 2), round(0.11 - 0.01 * row, 2))
             near = (round(0.34 + 0.02 * row, 2), 0, round(0.115 - 0.005 * row, 3))
             name = f"rf_{row}{column}"
-            add(torso, "site", name, class_="rangefinder", fromto=(*far, *near))
+            add(torso, "site", name, class_="ray", fromto=(*far, *near))
 
 
 def _add_leg(torso: Element, leg: str, pos: tuple[float, ...], yaw: float) -> None:
     """Add a hip, a knee, an ankle and a toe, each a body inside the one before."""
     hip = add(torso, "body", f"hip_{leg}", pos=pos, euler=(0, 0, yaw))
-    add(hip, "joint", f"yaw_{leg}", class_="yaw")
+    add(hip, "joint", f"yaw_{leg}", class_="swing")
     add(hip, "joint", f"pitch_{leg}", class_="thigh")
     add(hip, "geom", f"thigh_{leg}", class_="thigh")
     knee = add(hip, "body", f"knee_{leg}", pos=(0.3, 0, 0.11))
@@ -137,8 +137,8 @@ def _add_leg(torso: Element, leg: str, pos: tuple[float, ...], yaw: float) -> No
     add(ankle, "joint", f"ankle_{leg}", class_="foot")
     add(ankle, "geom", f"foot_{leg}", class_="foot")
     toe = add(ankle, "body", f"toe_{leg}", pos=(0, 0, -0.3))
-    add(toe, "geom", f"toe_{leg}", class_="toe")
-    add(toe, "site", f"toe_{leg}", class_="toe")
+    add(toe, "geom", f"toe_{leg}", class_="sole")
+    add(toe, "site", f"toe_{leg}", class_="sole")
 
 
 def _add_servos(root: Element) -> None:
