@@ -220,12 +220,22 @@ def _mpe2(env_id: str, num_envs: int, num_threads: int) -> Session:
 
 
 def _lbforaging(env_id: str, num_envs: int, num_threads: int) -> Session:
+    return _original_world("lbforaging", env_id)
+
+
+def _rware(env_id: str, num_envs: int, num_threads: int) -> Session:
+    return _original_world("rware", env_id)
+
+
+def _original_world(package: str, env_id: str) -> Session:
+    """Return the session of a world that another package registers with Gymnasium."""
     import gymnasium
 
-    import_module("lbforaging")
+    import_module(package)
     env: Any = gymnasium.make(env_id, disable_env_checker=True).unwrapped
     env.reset(seed=0)
-    actions = np.random.default_rng(0).integers(0, 6, (RING, env.n_agents)).tolist()
+    choices = int(env.action_space[0].n)
+    actions = np.random.default_rng(0).integers(0, choices, (RING, env.n_agents)).tolist()
 
     def step(action: Any) -> None:
         if env.step(action)[2]:
@@ -290,6 +300,7 @@ CONTENDERS = {
         Contender("minigrid-pixels", "minigrid's wrapper, sync", "minigrid", _minigrid_pixels),
         Contender("mpe2", "mpe2, one world", "mpe2", _mpe2),
         Contender("lbforaging", "lbforaging, one world", "lbforaging", _lbforaging),
+        Contender("rware", "rware, one world", "rware", _rware),
         Contender("gymcore-episodes", "gymcore make, with resets", "gymcore", _gymcore_episodes),
         Contender(
             "gymnasium-episodes", "Gymnasium make, with resets", "gymnasium", _gymnasium_episodes

@@ -58,6 +58,7 @@ from mujoco_bars import (  # noqa: E402
 from mujoco_bars import LIBRARIES as MUJOCO_LIBRARIES  # noqa: E402
 from remote_bars import LIBRARIES as REMOTE_LIBRARIES  # noqa: E402
 from remote_bars import remote_bars, remote_groups  # noqa: E402
+from rware_bars import rware_bars, rware_groups  # noqa: E402
 from toy_bars import toy_bars, toy_groups  # noqa: E402
 from wrapper_bars import LIBRARIES as WRAPPER_LIBRARIES  # noqa: E402
 from wrapper_bars import NO_STEPS as NO_WRAPPER_STEPS  # noqa: E402
@@ -74,6 +75,7 @@ LIBRARY |= {
     "minigrid-pixels": "gymnasium",
     "mpe2": "gymnasium",
     "lbforaging": "gymnasium",
+    "rware": "gymnasium",
     **LIBRARIES,
     **WRAPPER_LIBRARIES,
 }
@@ -88,6 +90,7 @@ def all_groups(threads: int) -> list[Group]:
         *minigrid_groups(threads),
         *mpe_groups(threads),
         *lbf_groups(threads),
+        *rware_groups(threads),
         *engine_groups(),
         *wrapper_groups(),
         *mujoco_groups(threads),
@@ -294,8 +297,8 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
     """
     rows, best = [], measured.best()
     everything = (
-        bars, toy_bars, minigrid_bars, mpe_bars, lbf_bars, box2d_bars, engine_bars, mujoco_bars,
-        atari_bars, remote_bars, interop_bars, jit_bars,
+        bars, toy_bars, minigrid_bars, mpe_bars, lbf_bars, rware_bars, box2d_bars,
+        engine_bars, mujoco_bars, atari_bars, remote_bars, interop_bars, jit_bars,
         learn_bars,
     )  # fmt: skip
     for bar in [*(bar for each in everything for bar in each(threads)), *wrapper_bars()]:

@@ -41,6 +41,7 @@ TESTED_TOGETHER = {
     "envs/dm_control/models/{arms,dog,generated,mjcf,quadruped}": "envs/dm_control/test_models.py",
     "envs/lbf/{drawing,ids}": "envs/lbf/test_env.py",
     "envs/mamujoco/{graphs,ids,models}": "envs/mamujoco/test_{env,parity}.py",
+    "envs/rware/{drawing,ids}": "envs/rware/test_env.py",
     "envs/minigrid/instructions": "envs/minigrid/test_missions.py",
     "envs/minigrid/{levels,world}": "envs/minigrid/test_{env,parity}.py",
     "envs/mpe/{drawing,worlds}": "envs/mpe/test_{env,parity}.py",

@@ -1,7 +1,7 @@
 """Render the images of docs/environments: each environment some steps into an episode.
 
 Atari is one contact sheet of twelve games; MiniGrid and BabyAI are twelve levels, MPE is twelve
-worlds, level-based foraging two fields.
+worlds, level-based foraging two fields, RWARE two warehouses.
 
 python tools/render_environments.py [ID...]
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -164,22 +165,28 @@ def worlds(columns: int = 6, side: int = 160) -> pygame.Surface:
     return sheet_of(frames, columns)
 
 
-def fields() -> pygame.Surface:
-    """Return a frame of two fields of level-based foraging, after some random actions."""
+def side_by_side(*env_ids: str, steps: int) -> pygame.Surface:
+    """Return a frame of each of these worlds, after some random actions."""
     frames = []
-    for env_id in ("Foraging-8x8-2p-3f-v3", "Foraging-8x8-4p-5f-v3"):
+    for env_id in env_ids:
         envs = gym.make_vec(env_id, 1, render_mode="rgb_array")
         envs.reset(seed=4)
         envs.action_space.seed(4)
-        for _ in range(4):
+        for _ in range(steps):
             envs.step(envs.action_space.sample())
         frames.extend(envs.render())
         envs.close()
-    return sheet_of(frames, 2)
+    return sheet_of(frames, len(frames))
 
 
 # Families with one image of many environments.
-SHEETS = {"Atari": games, "MiniGrid": levels, "MPE": worlds, "LBF": fields}
+SHEETS = {
+    "Atari": games,
+    "MiniGrid": levels,
+    "MPE": worlds,
+    "LBF": partial(side_by_side, "Foraging-8x8-2p-3f-v3", "Foraging-8x8-4p-5f-v3", steps=4),
+    "RWARE": partial(side_by_side, "rware-small-4ag-v2", "rware-medium-8ag-v2", steps=60),
+}
 
 
 def main() -> None:

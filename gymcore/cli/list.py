@@ -44,6 +44,7 @@ FAMILIES = {
     "minigrid": Family(),
     "mamujoco": Family(needs=("mujoco",)),
     "mpe": Family(renders=("pygame",)),
+    "rware": Family(renders=("pygame",)),
     "phys2d": Family(needs=("jax",), renders=("pygame",)),
     "tabular": Family(needs=("jax",), renders=("pygame",)),
 }

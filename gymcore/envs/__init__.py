@@ -20,6 +20,7 @@ from gymcore.envs.registration import (
     registry,
     spec,
 )
+from gymcore.envs.rware.ids import warehouse_spec
 from gymcore.specs.env_spec import Kwargs
 from gymcore.specs.registered import families
 
@@ -162,7 +163,7 @@ _register(
     for _name, _version in _MPE
 )
 
-families += [foraging_spec, mamujoco_spec]
+families += [foraging_spec, mamujoco_spec, warehouse_spec]
 
 # Environments of the package `gym`, under the same ids as in Gymnasium.
 for _version in (21, 26):

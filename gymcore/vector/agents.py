@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from gymcore.error import InvalidArgument, UnsupportedMode
-from gymcore.spaces import Dict, Space
+from gymcore.spaces import Dict, MultiDiscrete, Space
 from gymcore.spaces.batching import batch_space, concatenate, create_empty_array, iterate
 
 Names = int | Sequence[str] | Mapping[str, Sequence[str]]
@@ -66,7 +68,7 @@ class Agents:
 
     def _world_space(self, role: int) -> Space:
         spaces = {
-            group: batch_space(space, len(self._members[group]))
+            group: _joint_space(space, len(self._members[group]))
             for group, space in self._spaces[role].items()
         }
         return spaces[""] if self.groups is None else Dict(spaces)
@@ -132,6 +134,14 @@ def check_single_agents(envs: object) -> None:
             f"{envs}: expected environments of a single agent, got {agents}; use "
             "gymcore.wrappers.vector.AgentsAsLanes, which makes a lane of each agent"
         )
+
+
+def _joint_space(space: Space, number: int) -> Space:
+    """Return `batch_space`; of `MultiDiscrete` the same type, which knows each number's range."""
+    if isinstance(space, MultiDiscrete):
+        nvec, start = (np.stack([array] * number) for array in (space.nvec, space.start))
+        return MultiDiscrete(nvec, space.dtype, start=start)
+    return batch_space(space, number)
 
 
 def _by_group(role: str, space: Spaces, groups: Iterable[str]) -> dict[str, Space]:

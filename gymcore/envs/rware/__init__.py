@@ -1,0 +1,1 @@
+"""RWARE: robots of a warehouse that bring shelves to goals, several in one world."""
