@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import logger
+from gymcore.base.nested import map_leaves
 from gymcore.core import Env, Info, Options
-from gymcore.error import ArgumentTypeError, InvalidAction
+from gymcore.error import ArgumentTypeError, InvalidAction, UnsupportedMode
 from gymcore.spaces import Space
 from gymcore.spaces.layouts import Layout, layout_of, map_layout
+from gymcore.vector.agents import Agents
 from gymcore.vector.gym26_infos import add_gym26_names, remove_gym26_names
 from gymcore.vector.lane_episodes import LaneEpisodes
 from gymcore.vector.utils import batch_space, concatenate, create_empty_array, iterate
@@ -93,6 +95,63 @@ class LaneWrapper(VectorWrapper):
         return ended if self._episodes.mode is AutoresetMode.NEXT_STEP else np.zeros_like(ended)
 
 
+class AgentRows:
+    """The rows of a batch that a wrapper changes one by one: the agents of worlds, or the lanes.
+
+    Attributes:
+        spaces: The observation space and the action space of a row. Those of a lane if the agents
+            of worlds have different spaces.
+
+    Examples:
+        >>> import gymcore as gym
+        >>> rows = AgentRows(gym.make_vec("mpe/simple_spread_v3", 2))
+        >>> rows.spread(np.zeros((2, 3, 18))).shape, rows.spaces[1]
+        ((6, 18), Discrete(5))
+    """
+
+    def __init__(self, env: VectorEnv) -> None:
+        """Take the rows of `env`."""
+        self._agents = agents = env.agents
+        self.spaces = env.single_observation_space, env.single_action_space
+        if agents is not None and agents.groups is None:
+            name = agents.names[0]
+            self.spaces = agents.observation_space(name), agents.action_space(name)
+
+    def spread(self, batch: Batch) -> Batch:
+        """Return a batch of worlds as one of agents: its arrays without the axis of worlds."""
+        return self._reshaped(batch, lambda array: (-1, *array.shape[2:]))
+
+    def joined(self, batch: Batch) -> Batch:
+        """Return a batch of agents as one of worlds."""
+        count = len(self._agents.names) if self._agents else 1
+        return self._reshaped(batch, lambda array: (-1, count, *array.shape[1:]))
+
+    def _reshaped(self, batch: Batch, shape: Callable[[Array], tuple[int, ...]]) -> Batch:
+        if self._agents is None:
+            return batch
+        reshaped: Batch = map_leaves(lambda array: np.asarray(array).reshape(shape(array)), batch)
+        return reshaped
+
+    def set_space(self, wrapper: VectorWrapper, role: int, space: Space) -> None:
+        """Set the observation space (`role` 0) or action space (1) of the rows of a wrapper.
+
+        Raises:
+            UnsupportedMode: If the agents of worlds have different spaces.
+        """
+        what = ("observation", "action")[role]
+        if self._agents is not None:
+            if self._agents.groups is not None:
+                raise UnsupportedMode(
+                    f"{type(wrapper).__name__}: expected agents that have the same spaces, got "
+                    f"{self._agents}"
+                )
+            spaces = (space, self.spaces[1]) if role == 0 else (self.spaces[0], space)
+            wrapper.agents = Agents(self._agents.names, *spaces)
+            space = wrapper.agents.world_spaces[role]
+        setattr(wrapper, f"single_{what}_space", space)
+        setattr(wrapper, f"{what}_space", batch_space(space, wrapper.num_envs))
+
+
 class SpacesOnly(Env):
     """A stand-in for one environment of a batch, for constructing a single wrapper."""
 
@@ -102,7 +161,7 @@ class SpacesOnly(Env):
 
 
 def make_single(env: VectorEnv, wrapper: Any, base: type[Single], arguments: Info) -> Single:
-    """Return a single wrapper around an environment that has only the spaces of the lanes.
+    """Return a single wrapper around an environment that has only the spaces of the rows.
 
     `wrapper` is a class derived from `base`, or a function that returns an instance of it from an
     environment and the arguments; for anything else an `ArgumentTypeError` is raised.
@@ -110,7 +169,7 @@ def make_single(env: VectorEnv, wrapper: Any, base: type[Single], arguments: Inf
     problem = f"Expected wrapper to be a class derived from {base.__name__}, got {wrapper!r}"
     if not callable(wrapper) or (isinstance(wrapper, type) and not issubclass(wrapper, base)):
         raise ArgumentTypeError(problem)
-    single = wrapper(SpacesOnly(env.single_observation_space, env.single_action_space), **arguments)
+    single = wrapper(SpacesOnly(*AgentRows(env).spaces), **arguments)
     if not isinstance(single, base):
         raise ArgumentTypeError(problem)
     return single

@@ -19,7 +19,13 @@ from gymcore.vector.utils import batch_space, concatenate, create_empty_array, i
 from gymcore.vector.vector_env import ArrayType, EnvIds, VectorActionWrapper, VectorEnv, VectorStep
 from gymcore.wrappers import transform_action
 from gymcore.wrappers.utils import Change, Function
-from gymcore.wrappers.vector.lanes import VectorForm, make_single, set_spaces, vector_form
+from gymcore.wrappers.vector.lanes import (
+    AgentRows,
+    VectorForm,
+    make_single,
+    set_spaces,
+    vector_form,
+)
 
 __all__ = [
     "ClipAction",
@@ -101,7 +107,7 @@ class TransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType])
 
 
 class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, ArrayType]):
-    """Apply a single wrapper that changes actions to each action of a batch.
+    """Apply a single wrapper that changes actions to each action of a batch, also of agents.
 
     Wrappers of gymcore are applied to the whole batch at once; others are called for each action.
 
@@ -141,10 +147,11 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
         """
         _LaneActions.__init__(self, env)
         self.wrapper = make_single(env, wrapper, transform_action.TransformAction, kwargs)
-        self.single_action_space = self.wrapper.action_space
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._rows = AgentRows(env)
+        self._rows.set_space(self, 1, self.wrapper.action_space)
         self._batch_function = self.wrapper._batch_function()
-        self._whole_batch = _for_batch(self._batch_function, self.num_envs)
+        single = self.agents is None
+        self._whole_batch = _for_batch(self._batch_function, self.num_envs) if single else None
         self._shape, self._dtype = self.action_space.shape, env.action_space.dtype
 
     def actions(self, actions: WrapperActType) -> ActType:
@@ -161,14 +168,15 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
         if self._batch_function is not None:
             shape = (n, *(self.single_action_space.shape or ()))
             return self._checked(self._batch_function, actions, shape)
-        single = self.env.single_action_space
+        single, count = self._rows.spaces[1], n * (len(self.agents.names) if self.agents else 1)
         # Copied, since the wrapper may change its argument.
-        each = iterate(batch_space(self.single_action_space, n), _copy(actions))
+        rows = self._rows.spread(_copy(actions))
+        each = iterate(batch_space(self.wrapper.action_space, count), rows)
         changed = [self.wrapper.action(action) for action in each]
-        if len(changed) != n:
+        if len(changed) != count:
             raise InvalidAction(f"Expected actions for {n} environments, got {len(changed)}")
-        batch: ActType = concatenate(single, changed, create_empty_array(single, n))
-        return batch
+        batch: ActType = concatenate(single, changed, create_empty_array(single, count))
+        return self._rows.joined(batch)
 
     def _checked(
         self, function: Function, actions: WrapperActType, shape: tuple[int, ...] | None
@@ -177,7 +185,7 @@ class VectorizeTransformAction(_LaneActions[ObsType, WrapperActType, ActType, Ar
         array = np.asarray(actions)
         if array.shape != shape:
             raise InvalidAction(f"Expected actions of shape {shape}, got {array.shape}")
-        changed = function(array)
+        changed = self._rows.joined(function(self._rows.spread(array)))
         checked: ActType = changed if changed.dtype == self._dtype else changed.astype(self._dtype)
         return checked
 
@@ -239,7 +247,8 @@ class DiscretizeAction(VectorForm, VectorizeTransformAction):
             raise InvalidAction(
                 f"Expected actions of shape {self.env.action_space.shape}, got {np.shape(actions)}"
             )
-        return self.wrapper.revert_batch(np.asarray(actions))
+        reverted = self.wrapper.revert_batch(self._rows.spread(np.asarray(actions)))
+        return self._rows.joined(reverted)
 
 
 Actions = TypeVar("Actions")

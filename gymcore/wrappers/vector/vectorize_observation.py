@@ -25,6 +25,7 @@ from gymcore.vector.vector_env import (
 from gymcore.wrappers import transform_observation
 from gymcore.wrappers.utils import Array
 from gymcore.wrappers.vector.lanes import (
+    AgentRows,
     SpacesOnly,
     VectorForm,
     make_single,
@@ -119,7 +120,7 @@ class TransformObservation(_StatelessWrapper[WrapperObsType, ActType, ObsType, A
 
 
 class VectorizeTransformObservation(_StatelessWrapper[WrapperObsType, ActType, ObsType, ArrayType]):
-    """Apply a single wrapper to every lane of a batch.
+    """Apply a single wrapper to every lane of a batch, or every agent of its worlds.
 
     Wrappers of gymcore are applied to the whole batch at once; others are called for each lane.
 
@@ -165,17 +166,17 @@ class VectorizeTransformObservation(_StatelessWrapper[WrapperObsType, ActType, O
             )
         VectorObservationWrapper.__init__(self, env)
         self.wrapper = make_single(env, wrapper, transform_observation.TransformObservation, kwargs)
-        self.single_observation_space = self.wrapper.observation_space
-        self.observation_space = batch_space(self.wrapper.observation_space, self.num_envs)
+        self._rows = AgentRows(env)
+        self._rows.set_space(self, 0, self.wrapper.observation_space)
         self._batch_function = self.wrapper._batch_function() or self._lane_by_lane
 
     def observations(self, observations: ObsType) -> WrapperObsType:
         """Return a batch with the wrapper applied to each row."""
-        return self._batch_function(observations)
+        return self._rows.joined(self._batch_function(self._rows.spread(observations)))
 
     def _lane_by_lane(self, observations: ObsType) -> WrapperObsType:
-        space = self.single_observation_space
-        rows = iterate(self.env.observation_space, observations)
+        space = self.wrapper.observation_space
+        rows = iterate(batch_space(self._rows.spaces[0], self.num_envs), observations)
         changed = [self.wrapper.observation(row) for row in rows]
         batch: WrapperObsType = concatenate(space, changed, create_empty_array(space, len(changed)))
         return batch

@@ -15,7 +15,7 @@ from gymcore.error import ArgumentTypeError
 from gymcore.vector.vector_env import EnvIds, VectorEnv, VectorRewardWrapper, VectorStep
 from gymcore.wrappers import transform_reward
 from gymcore.wrappers.utils import Array, clip
-from gymcore.wrappers.vector.lanes import Lanes, LaneWrapper, make_single
+from gymcore.wrappers.vector.lanes import AgentRows, Lanes, LaneWrapper, make_single
 
 __all__ = ["ClipReward", "TransformReward", "VectorizeTransformReward"]
 
@@ -82,7 +82,7 @@ class TransformReward(_LaneRewards):
 
 
 class VectorizeTransformReward(_LaneRewards):
-    """Apply a single wrapper that changes rewards to each reward of a batch.
+    """Apply a single wrapper that changes rewards to each reward of a batch, also of agents.
 
     Attributes:
         wrapper: The single wrapper, around an environment that does nothing.
@@ -97,6 +97,8 @@ class VectorizeTransformReward(_LaneRewards):
         >>> envs.step(np.array([0, 1]))[1]
         array([-1., -1.])
     """
+
+    _takes_worlds = True
 
     def __init__(
         self,
@@ -116,14 +118,16 @@ class VectorizeTransformReward(_LaneRewards):
             ArgumentTypeError: If `env` is not a `VectorEnv`, or `wrapper` is not such a class.
         """
         _LaneRewards.__init__(self, env)
+        self._rows = AgentRows(env)
         self.wrapper = make_single(env, wrapper, transform_reward.TransformReward, kwargs)
 
     def rewards(self, rewards: Array) -> Array:
         """Return the changed rewards, a new array of the same dtype."""
-        changed = np.empty_like(rewards)
-        for i, reward in enumerate(rewards):
+        rows = self._rows.spread(rewards)
+        changed = np.empty_like(rows)
+        for i, reward in enumerate(rows):
             changed[i] = self.wrapper.reward(reward)
-        return changed
+        return self._rows.joined(changed)
 
 
 class ClipReward(VectorizeTransformReward):
@@ -137,8 +141,6 @@ class ClipReward(VectorizeTransformReward):
         >>> envs.step(np.array([0, 1]))[1]
         array([0.5, 0.5])
     """
-
-    _takes_worlds = True
 
     def __init__(
         self,

@@ -11,9 +11,9 @@ import gymcore as gym
 from gymcore import error
 from gymcore.compat.gym21.done_envs import DoneVectorEnv
 from gymcore.learn import PPO, RolloutCollector
-from gymcore.remote.vector_env import HostedVectorEnv
 from gymcore.vector.rollouts import Rollout
 from gymcore.wrappers import TransformReward as SingleTransformReward
+from gymcore.wrappers import vector
 from gymcore.wrappers.vector import (
     AgentsAsLanes,
     ClipReward,
@@ -107,14 +107,12 @@ def test_other_batches_are_refused(envs: Any, text: str) -> None:
         NormalizeReward,
         lambda envs: TimeLimit(envs, 5),
         lambda envs: FrameStackObservation(envs, 2),
-        lambda envs: VectorizeTransformReward(envs, SingleTransformReward, func=abs),
         DoneVectorEnv,
-        lambda envs: HostedVectorEnv(envs, "test/Herd-v0"),
         Rollout,
     ],
     ids=[
-        *("statistics", "normalized rewards", "time limit", "frame stack", "single rewards"),
-        *("done", "remote", "rollout"),
+        *("statistics", "normalized rewards", "time limit", "frame stack"),
+        *("done", "rollout"),
     ],
 )
 def test_what_needs_single_agents_refuses_worlds(make: Any) -> None:
@@ -137,6 +135,73 @@ def test_wrappers_that_work_by_row_take_worlds() -> None:
     assert np.array_equal(changed[0], -observations)
     assert np.array_equal(changed[1], 2 * rewards)
     assert envs.agents == plain.agents
+
+
+class Halved(gym.wrappers.TransformObservation):
+    """A wrapper that is called for each row."""
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env, lambda row: (row / 2)[:3], gym.spaces.Box(-200, 200, (3,)))
+
+
+BY_ROW: dict[str, tuple[bool, Any]] = {
+    "flattened": (False, vector.FlattenObservation),
+    "reshaped": (False, lambda envs: vector.ReshapeObservation(envs, (5, 3))),
+    "rescaled": (False, lambda envs: vector.RescaleObservation(envs, 0, 1)),
+    "converted": (False, lambda envs: vector.DtypeObservation(envs, np.float64)),
+    "one by one": (False, lambda envs: vector.VectorizeTransformObservation(envs, Halved)),
+    "rewards": (
+        False,
+        lambda envs: VectorizeTransformReward(envs, SingleTransformReward, func=lambda r: 1 - r),
+    ),
+    "rescaled actions": (True, lambda envs: vector.RescaleAction(envs, -1, 1)),
+    "clipped actions": (True, vector.ClipAction),
+    "discrete actions": (True, lambda envs: vector.DiscretizeAction(envs, bins=3)),
+    "actions one by one": (
+        True,
+        lambda envs: vector.VectorizeTransformAction(
+            envs, gym.wrappers.TransformAction, func=lambda a: 1 - a, action_space=None
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_ROW)
+def test_wrappers_change_agents_as_they_change_lanes(name: str) -> None:
+    """Wrapping worlds and making lanes of their agents can be exchanged."""
+    continuous, wrap = BY_ROW[name]
+
+    def make() -> Any:
+        env_id = "mpe/simple_spread_v3" if continuous else "Foraging-8x8-2p-3f-v3"
+        arguments: Any = {"continuous_actions": True, "max_cycles": 4} if continuous else {}
+        options = {"autoreset_mode": "SameStep"}
+        limit = None if continuous else 4
+        return gym.make_vec(env_id, 3, max_episode_steps=limit, vector_kwargs=options, **arguments)
+
+    worlds, lanes = wrap(make()), wrap(AgentsAsLanes(make()))
+    envs = AgentsAsLanes(worlds)
+    assert envs.single_observation_space == lanes.single_observation_space
+    assert envs.single_action_space == lanes.single_action_space
+    assert worlds.observation_space.contains(worlds.reset(seed=1)[0])
+    assert np.array_equal(envs.reset(seed=1)[0], lanes.reset(seed=1)[0])
+    envs.action_space.seed(1)
+    for _ in range(10):
+        actions = envs.action_space.sample()
+        results, expected = envs.step(actions), lanes.step(actions)
+        assert all(map(np.array_equal, results[:4], expected[:4]))
+        assert ("final_obs" in results[4]) == ("final_obs" in expected[4])
+        if "final_obs" in results[4]:
+            assert np.array_equal(results[4]["final_obs"], expected[4]["final_obs"])
+    if name == "discrete actions":
+        given = worlds.actions(worlds.action_space.sample())
+        assert np.array_equal(worlds.actions(worlds.revert_actions(given)), given)
+    with pytest.raises(error.InvalidAction):
+        worlds.step(np.zeros((2, 3)))
+
+
+def test_wrappers_refuse_agents_that_differ() -> None:
+    with pytest.raises(error.UnsupportedMode, match="agents that have the same spaces"):
+        vector.FlattenObservation(worlds(2, "chase"))
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
