@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -11,6 +12,7 @@ from numpy.typing import DTypeLike
 from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.remote.wire import DTYPES, dtype_name
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Text, Tuple
+from gymcore.vector.agents import Agents
 
 
 def space_message(space: Space) -> list[object]:
@@ -56,6 +58,43 @@ def space_of(message: Sequence[object]) -> Space:
         return _CONSTRUCTORS[str(name)](*arguments)
     except Exception as problem:
         raise InvalidArgument(f"space: expected a space, got {message!r:.80} ({problem})") from None
+
+
+def agents_message(agents: Agents | None) -> list[object] | None:
+    """Return the groups of the agents of a world: their names, and their spaces; None for none."""
+    if agents is None:
+        return None
+    return [
+        [
+            *(group, list(names)),
+            *map(
+                space_message, (agents.observation_space(names[0]), agents.action_space(names[0]))
+            ),
+        ]
+        for group, names in (agents.groups or {"": agents.names}).items()
+    ]
+
+
+def agents_of(message: Sequence[Sequence[Any]] | None) -> Agents | None:
+    """Return the agents that a message describes.
+
+    Raises:
+        InvalidArgument: If the message does not describe agents.
+    """
+    if message is None:
+        return None
+    try:
+        names = {str(group): tuple(map(str, members)) for group, members, *_ in message}
+        spaces = [
+            {str(group): space_of(pair[role]) for group, _, *pair in message} for role in (0, 1)
+        ]
+        if "" in names:
+            return Agents(names[""], *(by_group[""] for by_group in spaces))
+        return Agents(names, *spaces)
+    except Exception as problem:
+        raise InvalidArgument(
+            f"agents: expected groups of agents, got {message!r:.80} ({problem})"
+        ) from None
 
 
 def lane_bytes(space: Space) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -14,6 +15,8 @@ from gymcore.base.no_copies import NoCopies
 from gymcore.core import ActType, Info, ObsType, Options, RenderFrame
 from gymcore.remote.client import Client
 from gymcore.remote.space_messages import (
+    agents_message,
+    agents_of,
     is_array,
     is_batch,
     lane_bytes,
@@ -23,7 +26,6 @@ from gymcore.remote.space_messages import (
 from gymcore.remote.transport import MAX_MESSAGE_BYTES
 from gymcore.remote.wire import encode
 from gymcore.spaces.batching import batch_space
-from gymcore.vector.agents import check_single_agents
 from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore_ext.arrays import one_at_a_time
@@ -42,6 +44,7 @@ _HELLO: dict[str, type | tuple[type, ...]] = {
     "steps_some_lanes": bool,
     "render_mode": (str, type(None)),
     "render_fps": (int, float, type(None)),
+    "agents": (list, type(None)),
 }
 
 
@@ -68,9 +71,7 @@ class HostedVectorEnv:
 
         Raises:
             ArgumentTypeError: If a space cannot be sent.
-            UnsupportedMode: If the environments are worlds of several agents.
         """
-        check_single_agents(envs)
         self.envs = envs
         self._attributes = tuple(attributes)
         self._steps = 0
@@ -85,6 +86,7 @@ class HostedVectorEnv:
             "steps_some_lanes": envs.steps_some_lanes,
             "render_mode": envs.render_mode,
             "render_fps": envs.metadata.get("render_fps"),
+            "agents": agents_message(envs.agents),
         }
         encode(self._hello)  # raises if something cannot be sent
 
@@ -215,13 +217,19 @@ class RemoteVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         try:
             self.single_observation_space = space_of(hello["single_observation_space"])
             self.single_action_space = space_of(hello["single_action_space"])
+            self.agents = agents_of(hello["agents"])
             mode = AutoresetMode.NEXT_STEP if mode is None else AutoresetMode(mode)
         except ValueError as problem:
             raise error.RemoteError(f"{client.address}: {problem}") from None
+        spaces = self.single_observation_space, self.single_action_space
+        if self.agents is not None and self.agents.world_spaces != spaces:
+            raise client.malformed_error(f"agents with the spaces {spaces}", self.agents)
+        self._results = () if self.agents is None else (len(self.agents.names),)
         # A message must hold a step, or the lanes could not be stepped: the observations or the
-        # actions, and a reward and two flags of each lane.
-        for space in (self.single_observation_space, self.single_action_space):
-            if not 0 < hello["num_envs"] * (lane_bytes(space) + 10) <= max_message_bytes:
+        # actions, and rewards and two flags of each lane.
+        for space in spaces:
+            size = lane_bytes(space) + 10 * math.prod(self._results)
+            if not 0 < hello["num_envs"] * size <= max_message_bytes:
                 raise client.malformed_error(
                     f"1 or more lanes in messages of {max_message_bytes} bytes", hello["num_envs"]
                 )
@@ -266,12 +274,15 @@ class RemoteVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self, results: Any, lanes: Sequence[int] | Lanes | None
     ) -> StepResult[ObsType]:
         count = self.num_envs if lanes is None else len(lanes)
+        shape = (count, *self._results)
         match results:
             case (observations, rewards, terminations, truncations, dict(infos)) if (
                 self._is_batch(observations, count)
+                # Rewards of single agents may be vectors.
                 and is_array(rewards, np.float64, (count, *getattr(rewards, "shape", ())[1:2]))
-                and is_array(terminations, np.bool_, (count,))
-                and is_array(truncations, np.bool_, (count,))
+                and (not self._results or rewards.shape == shape)
+                and is_array(terminations, np.bool_, shape)
+                and is_array(truncations, np.bool_, shape)
             ):
                 return observations, rewards, terminations, truncations, infos
         raise self._client.malformed_error(f"a step of {count} lanes of its spaces", results)

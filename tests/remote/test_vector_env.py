@@ -18,7 +18,7 @@ import gymcore as gym
 from gymcore import error
 from gymcore.environment.space_specs import spec_of_space
 from gymcore.remote import HostedVectorEnv, RemoteVectorEnv, make_keys
-from gymcore.remote.space_messages import space_message, space_of
+from gymcore.remote.space_messages import agents_of, space_message, space_of
 from gymcore.remote.wire import decode, encode
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
 from tests.remote.servers import running, serving
@@ -29,7 +29,10 @@ from tests.vector.test_python_results import Vectors
 IDS = ["CartPole-v1", "Pendulum-v1", "Taxi-v4", "Blackjack-v1", "HalfCheetah-v5"]
 
 
-@pytest.mark.parametrize("env_id", IDS)
+WORLDS = ["mpe/simple_spread_v3", "mpe/simple_adversary_v3", "Foraging-5x5-2p-1f-v3"]
+
+
+@pytest.mark.parametrize("env_id", [*IDS, *WORLDS])
 def test_it_is_as_a_local_one(env_id):
     with (
         serving(env_id) as server,
@@ -39,6 +42,7 @@ def test_it_is_as_a_local_one(env_id):
         assert isinstance(remote, RemoteVectorEnv)
         assert remote.observation_space == local.observation_space
         assert remote.single_action_space == local.single_action_space
+        assert remote.agents == local.agents
         assert remote.metadata["autoreset_mode"] is local.metadata["autoreset_mode"]
         assert_same(remote.reset(seed=3), local.reset(seed=3))
         local.action_space.seed(1)
@@ -121,6 +125,37 @@ def test_all_attributes_of_nested_spaces_travel(space):
     with contextlib.suppress(error.ArgumentTypeError, error.InvalidArgument):
         spec = spec_of_space(space, "states").spec  # as a served `Environment` sends it
         assert repr(travelled(spec)) == repr(spec)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        [],
+        [[]],
+        [["", ["a", "a"], ["Discrete", 2, 0, "int64"], ["Discrete", 2, 0, "int64"]]],
+        [["", ["a"], ["Discrete", 2, 0, "int64"], ["Nothing"]]],
+        [[3, 4, 5, 6]],
+    ],
+)
+def test_agents_that_do_not_travel(message):
+    with pytest.raises(error.InvalidArgument, match="agents: expected groups"):
+        agents_of(message)
+
+
+def test_parts_of_worlds_travel():
+    env_id = WORLDS[1]
+    with (
+        serving(env_id) as server,
+        RemoteVectorEnv(env_id, server.address) as remote,
+        gym.make_vec(env_id, 3) as local,
+    ):
+        remote.reset(seed=1)
+        local.reset(seed=1)
+        actions = {name: part[:2] for name, part in local.action_space.sample().items()}
+        assert_same(remote.step(actions, env_ids=[2, 0]), local.step(actions, env_ids=[2, 0]))
+        actions = local.action_space.sample()
+        remote.send(actions)
+        assert_same(remote.recv()[:4], local.step(actions)[:4])
 
 
 def travelled(message):
