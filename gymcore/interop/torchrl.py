@@ -8,6 +8,7 @@ import numpy as np
 
 from gymcore import spaces
 from gymcore.base.optional_packages import needs
+from gymcore.core import Info
 from gymcore.envs.making import make_vec
 from gymcore.error import UnsupportedMode
 from gymcore.spaces.space import Array
@@ -21,7 +22,7 @@ with needs("torchrl"):
     from torchrl import data
     from torchrl.envs import EnvBase
 
-__all__ = ["TorchRLEnv", "make_env"]
+__all__ = ["TorchRLEnv", "TorchRLWorlds", "make_env"]
 
 
 def make_env(env_id: str, num_envs: int = 1, **kwargs: Any) -> TorchRLEnv:
@@ -39,7 +40,8 @@ def make_env(env_id: str, num_envs: int = 1, **kwargs: Any) -> TorchRLEnv:
         >>> env.close()
     """
     options = {**kwargs.pop("vector_kwargs", {}), "autoreset_mode": AutoresetMode.DISABLED}
-    return TorchRLEnv(make_vec(env_id, num_envs, vector_kwargs=options, **kwargs))
+    envs = make_vec(env_id, num_envs, vector_kwargs=options, **kwargs)
+    return TorchRLEnv(envs) if envs.agents is None else TorchRLWorlds(envs)
 
 
 class TorchRLEnv(EnvBase):
@@ -61,7 +63,6 @@ class TorchRLEnv(EnvBase):
 
     def __init__(self, envs: VectorEnv) -> None:
         """Wrap `envs`, whose autoreset mode must be DISABLED (else `UnsupportedMode`)."""
-        check_single_agents(envs)
         mode = AutoresetMode(envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
         if mode is not AutoresetMode.DISABLED:
             raise UnsupportedMode(f"envs: expected autoreset mode DISABLED, got {mode}")
@@ -69,41 +70,51 @@ class TorchRLEnv(EnvBase):
         super().__init__(device="cpu", batch_size=torch.Size([n]))
         self.envs = envs
         self._seed: int | None = None
-        self.observation_spec = data.Composite(
-            observation=to_spec(space_of_numbers(envs.single_observation_space), n), shape=(n,)
-        )
-        self.action_spec = to_spec(envs.single_action_space, n)
-        self.reward_spec = data.Unbounded(shape=(n, 1), dtype=torch.float32)
+        self._set_specs(n)
         flag = data.Binary(n=1, shape=(n, 1), dtype=torch.bool)
         self.done_spec = data.Composite(
             done=flag, terminated=flag.clone(), truncated=flag.clone(), shape=(n,)
         )
 
+    def _set_specs(self, n: int) -> None:
+        """Set the specs of observations, actions and rewards of `n` environments."""
+        check_single_agents(self.envs)
+        self.observation_spec = data.Composite(
+            observation=to_spec(space_of_numbers(self.envs.single_observation_space), n), shape=(n,)
+        )
+        self.action_spec = to_spec(self.envs.single_action_space, n)
+        self.reward_spec = data.Unbounded(shape=(n, 1), dtype=torch.float32)
+
     def _reset(self, tensordict: TensorDictBase | None, **kwargs: object) -> TensorDictBase:
         mask = None if tensordict is None else tensordict.get("_reset", None)
         options = {} if mask is None else {"reset_mask": mask.reshape(-1).numpy()}
         seed, self._seed = self._seed, None
-        observations, _ = self.envs.reset(seed=seed, options=options)
+        observations, infos = self.envs.reset(seed=seed, options=options)
         no_flags = np.zeros(self.envs.num_envs, np.bool_)
-        return self._tensors(observations, no_flags, no_flags)
+        return self._tensors(observations, no_flags, no_flags, infos)
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         actions = tensordict["action"].numpy()
-        observations, rewards, terminated, truncated, _ = self.envs.step(actions)
-        result = self._tensors(observations, terminated, truncated)
+        observations, rewards, terminated, truncated, infos = self.envs.step(actions)
+        result = self._tensors(observations, terminated, truncated, infos)
         result["reward"] = torch.from_numpy(rewards.astype(np.float32)).unsqueeze(-1)
         return result
 
-    def _tensors(self, observations: object, terminated: Array, truncated: Array) -> TensorDictBase:
-        observations = numbers_of_texts(self.envs.single_observation_space, observations)
+    def _tensors(
+        self, observations: Any, terminated: Array, truncated: Array, infos: Info
+    ) -> TensorDictBase:
         flags = {"done": terminated | truncated, "terminated": terminated, "truncated": truncated}
         return TensorDict(
             {
-                "observation": _tensors(observations, self.batch_size),
+                **self._observed(observations, infos),
                 **{name: torch.from_numpy(flag).unsqueeze(-1) for name, flag in flags.items()},
             },
             batch_size=self.batch_size,
         )
+
+    def _observed(self, observations: Any, infos: Info) -> dict[str, object]:
+        observations = numbers_of_texts(self.envs.single_observation_space, observations)
+        return {"observation": _tensors(observations, self.batch_size)}
 
     def _set_seed(self, seed: int | None) -> None:
         """Seed environment `i` with `seed + i` at the next reset."""
@@ -115,17 +126,88 @@ class TorchRLEnv(EnvBase):
         super().close(raise_if_closed=raise_if_closed)
 
 
-def to_spec(space: spaces.Space, num_envs: int) -> data.TensorSpec:
-    """Return the spec of a batch of elements of a space.
+class TorchRLWorlds(TorchRLEnv):
+    """Worlds of several agents as an environment of batch size `[num_envs]`.
+
+    Each group of agents that share spaces has an entry of shape [num_envs, agents of the group],
+    with `"observation"`, `"action"`, `"reward"` float32 [..., 1], and `"mask"` bool, which is False
+    for agents that ended before their world. The only group is called `"agents"`. `"done"`,
+    `"terminated"` and `"truncated"` are those of the world.
+
+    Examples:
+        >>> env = make_env("mpe/simple_spread_v3", 8)
+        >>> rollout = env.rollout(5)
+        >>> rollout["agents", "observation"].shape, rollout["next", "agents", "reward"].shape
+        (torch.Size([8, 5, 3, 18]), torch.Size([8, 5, 3, 1]))
+        >>> env.close()
+    """
+
+    def _set_specs(self, n: int) -> None:
+        agents = self.envs.agents
+        if agents is None:
+            raise UnsupportedMode(f"envs: expected worlds of several agents, got {self.envs}")
+        # The place of each group among the agents.
+        self._groups: dict[str, slice] = {}
+        observed, acted, rewarded = {}, {}, {}
+        for group, names in (agents.groups or {"agents": agents.names}).items():
+            first, lead = agents.names.index(names[0]), (n, len(names))
+            self._groups[group] = slice(first, first + len(names))
+            space = agents.observation_space(names[0])
+            observed[group] = data.Composite(
+                observation=to_spec(space, *lead),
+                mask=data.Binary(shape=lead, dtype=torch.bool),
+                shape=lead,
+            )
+            acted[group] = data.Composite(
+                action=to_spec(agents.action_space(names[0]), *lead), shape=lead
+            )
+            reward = data.Unbounded(shape=(*lead, 1), dtype=torch.float32)
+            rewarded[group] = data.Composite(reward=reward, shape=lead)
+        self.observation_spec = data.Composite(observed, shape=(n,))
+        self.action_spec = data.Composite(acted, shape=(n,))
+        self.reward_spec = data.Composite(rewarded, shape=(n,))
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        actions = {group: tensordict[group, "action"].numpy() for group in self._groups}
+        grouped = self.envs.agents is not None and self.envs.agents.groups is not None
+        results = self.envs.step(actions if grouped else actions["agents"])
+        observations, rewards, terminated, truncated, infos = results
+        ended = ~(infos["active"] & ~(terminated | truncated)).any(axis=1)
+        terminated, truncated = (ended & flag.any(axis=1) for flag in (terminated, truncated))
+        result = self._tensors(observations, terminated, truncated, infos)
+        for group, places in self._groups.items():
+            numbers = torch.from_numpy(rewards[:, places].astype(np.float32))
+            result[group, "reward"] = numbers.unsqueeze(-1)
+        return result
+
+    def _observed(self, observations: Any, infos: Info) -> dict[str, object]:
+        n = self.envs.num_envs
+        return {
+            group: TensorDict(
+                {
+                    "observation": _tensors(
+                        observations[group] if isinstance(observations, dict) else observations,
+                        torch.Size([n, places.stop - places.start]),
+                    ),
+                    "mask": torch.from_numpy(np.ascontiguousarray(infos["active"][:, places])),
+                },
+                batch_size=[n, places.stop - places.start],
+            )
+            for group, places in self._groups.items()
+        }
+
+
+def to_spec(space: spaces.Space, *num_envs: int) -> data.TensorSpec:
+    """Return the spec of a batch of elements of a space, whose first axes have these lengths.
 
     Raises:
         UnsupportedMode: If no spec corresponds to the space.
     """
     n = num_envs
     if isinstance(space, (spaces.Dict, spaces.Tuple)):
-        specs = {str(key): to_spec(part, n) for key, part in space._items()}
-        return data.Composite(specs, shape=(n,))
-    shape = (n, *(space.shape or ()))
+        specs = {str(key): to_spec(part, *n) for key, part in space._items()}
+        return data.Composite(specs, shape=n)
+    shape = (*n, *(space.shape or ()))
     if isinstance(space, spaces.Discrete) and space.start == 0:
         return data.Categorical(int(space.n), shape=shape, dtype=_dtype(space))
     if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1 and not space.start.any():

@@ -20,7 +20,7 @@ from torchrl.modules import ProbabilisticActor, ValueOperator  # noqa: E402
 from torchrl.objectives import ClipPPOLoss  # noqa: E402
 from torchrl.objectives.value import GAE  # noqa: E402
 
-from gymcore.interop.torchrl import TorchRLEnv, make_env, to_spec  # noqa: E402
+from gymcore.interop.torchrl import TorchRLEnv, TorchRLWorlds, make_env, to_spec  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")  # warnings of TorchRL and torch
 
@@ -58,6 +58,41 @@ def test_rollouts_reset_what_has_ended_and_equal_our_own_steps():
     env.close()
 
 
+@pytest.mark.parametrize(
+    "env_id", ["mpe/simple_spread_v3", "mpe/simple_adversary_v3", "Foraging-5x5-2p-1f-v3"]
+)
+def test_its_checks_of_worlds(env_id):
+    env = make_env(env_id, 3)
+    assert isinstance(env, TorchRLWorlds)
+    check_env_specs(env, seed=1)
+    env.close()
+
+
+def test_rollouts_of_worlds_equal_our_own_steps():
+    env = make_env("mpe/simple_adversary_v3", 2, max_cycles=4)
+    env.set_seed(3)
+    data = env.rollout(10, break_when_any_done=False)
+    same = gym.make_vec(
+        "mpe/simple_adversary_v3", 2, max_cycles=4, vector_kwargs={"autoreset_mode": "Disabled"}
+    )
+    observations, _ = same.reset(seed=3)
+    for t in range(10):
+        step = data[:, t]
+        actions = {group: step[group, "action"].numpy() for group in ("adversary", "agent")}
+        for group, numbers in observations.items():
+            np.testing.assert_array_equal(step[group, "observation"], numbers)
+        observations, rewards, terminated, truncated, _ = same.step(actions)
+        np.testing.assert_array_equal(
+            step["next", "agent", "reward"][..., 0], rewards[:, 1:].astype(np.float32)
+        )
+        ended = (terminated | truncated).all(axis=1)
+        np.testing.assert_array_equal(step["next", "done"][:, 0], ended)
+        if ended.any():
+            observations, _ = same.reset(options={"reset_mask": ended})
+    assert data["next", "done"].sum() == 4 and data["next", "agent", "mask"].all()
+    env.close()
+
+
 def test_a_policy_trains():
     env = TransformedEnv(make_env("CartPole-v1", 8))
     env.append_transform(StepCounter())
@@ -90,6 +125,9 @@ def test_a_policy_trains():
 def test_what_is_refused():
     with pytest.raises(gym.error.UnsupportedMode, match="expected autoreset mode DISABLED"):
         TorchRLEnv(gym.make_vec("CartPole-v1", 2))
+    with pytest.raises(gym.error.UnsupportedMode, match="expected worlds of several agents"):
+        options = {"autoreset_mode": "Disabled"}
+        TorchRLWorlds(gym.make_vec("CartPole-v1", 2, vector_kwargs=options))
     with pytest.raises(gym.error.UnsupportedMode, match="TorchRL has no spec for Seq"):
         to_spec(spaces.Sequence(spaces.Text(5)), 2)
 
