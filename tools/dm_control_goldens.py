@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -146,9 +146,9 @@ def split(golden: Mapping[str, npt.NDArray[Any]], variant: str) -> dict[str, Val
 
 
 def random_actions(low: Values, high: Values, seed: int) -> Callable[[], Values]:
-    """Return a function that draws an action; without bounds, within -1 and 1."""
+    """Return a function that draws an action, within -1 and 1 where MuJoCo has no bounds (1e10)."""
     random = np.random.RandomState(seed + 1000)
-    low, high = np.where(np.isfinite(low), low, -1.0), np.where(np.isfinite(high), high, 1.0)
+    low, high = np.where(low > -1e9, low, -1.0), np.where(high < 1e9, high, 1.0)
     return lambda: random.uniform(low, high)
 
 
@@ -157,8 +157,8 @@ def flat(observation: Mapping[str, Any]) -> Values:
     return np.concatenate([np.ravel(value) for value in observation.values()]).astype(np.float64)
 
 
-def episodes_golden() -> dict[str, Values]:
-    """Return the beginnings of episodes of all tasks under random actions.
+def episodes_golden(domains: Container[str] | None = None) -> dict[str, Values]:
+    """Return the beginnings of episodes of all tasks, or of some domains, under random actions.
 
     `<domain>-<task>/<seed>/observations` has the first observation and the one after `STEPS` steps,
     `rewards` and `discounts` have those of the steps.
@@ -166,7 +166,8 @@ def episodes_golden() -> dict[str, Values]:
     from dm_control import suite
 
     result = {}
-    for domain, task in suite.ALL_TASKS:
+    tasks = [pair for pair in suite.ALL_TASKS if domains is None or pair[0] in domains]
+    for domain, task in tasks:
         for seed in SEEDS:
             env = suite.load(domain, task, task_kwargs={"random": seed})
             spec = env.action_spec()
