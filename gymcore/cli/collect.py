@@ -135,7 +135,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _make(arguments: argparse.Namespace) -> VectorEnv:
-    """Return the vector environment; raise a `CliError` if it cannot be made."""
+    """Return the vector environment; raise a `CliError` if it cannot be made.
+
+    The agents of worlds become lanes.
+    """
+    from gymcore.error import UnsupportedMode
+    from gymcore.wrappers.vector import AgentsAsLanes
+
     limit, mode = arguments.max_episode_steps, arguments.vectorization
     envs: VectorEnv = make_env(
         arguments,
@@ -144,7 +150,13 @@ def _make(arguments: argparse.Namespace) -> VectorEnv:
         vector_kwargs=_vector_kwargs(arguments),
         **({} if limit is None else {"max_episode_steps": limit}),
     )
-    return envs
+    if envs.agents is None:
+        return envs
+    try:
+        return AgentsAsLanes(envs)
+    except UnsupportedMode as problem:
+        envs.close()
+        raise CliError(f"{arguments.id}: {problem}") from problem
 
 
 def _vector_kwargs(arguments: argparse.Namespace) -> Info:

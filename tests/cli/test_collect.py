@@ -243,6 +243,21 @@ def test_a_data_set_has_the_episodes_of_the_file(run, tmp_path_factory, mode, en
     assert all(episode.truncations[-1] for episode in list(read)[ended:])
 
 
+def test_agents_of_worlds_are_lanes(run, tmp_path):
+    out = tmp_path / "agents.npz"
+    size = ("--num-envs", "2", "--num-steps", "60", "--seed", "3")
+    run("collect", "mpe/simple_spread_v3", *size, "--out", str(out))
+    arrays, _ = load(out)
+    assert arrays["rewards"].shape == (10, 6)
+    worlds = gymcore.make_vec("mpe/simple_spread_v3", 2)
+    worlds.reset(seed=3)
+    for t in range(10):
+        results = worlds.step(arrays["actions"][t].reshape(2, 3))
+        np.testing.assert_array_equal(arrays["rewards"][t], results[1].ravel())
+    refused = run("collect", "mpe/simple_adversary_v3", *size)
+    assert refused.code != 0 and "agents that share spaces" in refused.err
+
+
 def test_a_data_set_is_not_replaced(run, tmp_path):
     pytest.importorskip("h5py", reason="h5py is not installed")
     (tmp_path / "a-v0").mkdir()
