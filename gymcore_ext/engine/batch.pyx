@@ -304,6 +304,9 @@ cdef class Batch:
         with nogil:
             rng_seed_range(self.lanes.columns.rngs + lo, hi - lo, &words[0], count)
         self.busy = 0
+        seed = getattr(self.store, "seed", None)  # of streams that the lanes have themselves
+        if seed is not None:
+            seed(entropy, lo, hi)
 
     def random(self, object lanes, Py_ssize_t size):
         """Draw float64 [n, size] on [0, 1) for lanes, int64 [n]; each row equals Generator.random(size)."""

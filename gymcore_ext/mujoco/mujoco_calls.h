@@ -42,6 +42,7 @@ typedef void gymcore_text_handler(const char *text);
 /* Addresses of MUJOCO_FUNCTIONS (simulations.pyx), in that order; NULL for those that the installed MuJoCo lacks. */
 typedef struct {
     gymcore_mujoco_function *step, *forward, *reset_data, *rne_post_constraint;
+    gymcore_mujoco_function *step1, *step2, *accelerate, *constrain, *sense; /* parts of `step` */
     int (*state_size)(const void *model, int signature);
     void (*get_state)(const void *model, const void *data, double *state, int signature);
     void (*set_state)(const void *model, void *data, const double *state, int signature);
@@ -53,6 +54,17 @@ typedef struct {
     gymcore_mujoco_function **control; /* mjcb_control, which may be a callback in Python */
 } gymcore_mujoco_functions;
 static gymcore_mujoco_functions gymcore_mujoco;
+
+/* Distance of the number of contacts from the energies of an mjData, in bytes; `contact_place` in library.py finds it,
+ * because it differs between versions. */
+static int gymcore_contact_place;
+
+static int gymcore_contact_count(const double *energy)
+{
+    int count;
+    memcpy(&count, (const char *)energy + gymcore_contact_place, sizeof(count));
+    return count;
+}
 
 /* Outcomes of a call. A warning about a bad state (nan or huge) means divergence: MuJoCo has then reset the simulation to
  * its initial state. */

@@ -1,17 +1,19 @@
 """Programs, which compute observations, rewards, terminations and initial states from the arrays of a simulation.
 
+The program of a start may call MuJoCo (CALL): it returns to its caller, which makes the call and resumes it.
+
 A program is a list of operations on vectors of float64. An operand is an offset in one of the *spaces* of a lane:
 its registers, the constants of the program, its parameters, the initial state from the reset options (nan for numbers
 that the program decides), the action, the observation, or an array of MuJoCo's model or data.
 `gymcore.envs.mujoco.program` compiles programs from expressions; `simulations.pyx` checks that every operand stays in
 its space, so that running a program needs no checks.
 
-Results are bit-identical to those of the same expression in NumPy: sums are computed in NumPy's order, sines and
-cosines by NumPy's loops, and results with the dtype of the action are rounded to float32 if actions are float32.
-Rounding the float64 result of one operation on float32 numbers gives the float32 result.
+Results are bit-identical to those of the same expression in NumPy: sums are computed in NumPy's order, sines,
+exponentials and other functions by NumPy's loops, and results with the dtype of the action are rounded to float32 if
+actions are float32. Rounding the float64 result of one operation on float32 numbers gives the float32 result.
 """
-from libc.math cimport fabs, isfinite, pow, sqrt
-from libc.stdint cimport int32_t, int64_t
+from libc.math cimport fabs, fma, isfinite, pow, sqrt
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memmove
 
 from gymcore_ext.engine.bitgen cimport bitgen_of, bitgen_t
@@ -22,17 +24,46 @@ cdef extern from "numpy/random/distributions.h":
     double random_standard_normal(bitgen_t* bitgen) noexcept nogil
 
 
+cdef extern from "gymcore/rng.h":
+    uint32_t rng_below "gymcore_rng_below"(rng_t* rng, uint32_t choices) noexcept nogil
+
+
+cdef extern from "mujoco/mujoco_calls.h":
+    int contact_count "gymcore_contact_count"(const double* energy) noexcept nogil
+
+
+cdef extern from "gymcore/mt19937.h":
+    ctypedef struct twister_t "gymcore_mt19937":
+        pass
+    double twister_double "gymcore_mt_double"(twister_t* twister) noexcept nogil
+    double twister_normal "gymcore_mt_normal"(twister_t* twister) noexcept nogil
+    uint32_t twister_below "gymcore_mt_below"(twister_t* twister, uint32_t choices) noexcept nogil
+    void twister_seed_range "gymcore_mt_seed_range"(
+        twister_t* first, int64_t stride, int64_t lanes, uint32_t* words, int count) noexcept nogil
+
+
 cdef enum:
-    COPY, ADD, SUBTRACT, MULTIPLY, DIVIDE, ABSOLUTE, NEGATIVE, ROOT, SINE, COSINE
+    COPY, ADD, SUBTRACT, MULTIPLY, DIVIDE, ABSOLUTE, NEGATIVE, ROOT
+    SINE, COSINE, EXPONENTIAL, LOG1P, COSH, TANH, ARCSINH  # by NumPy's loops
+    ARCTAN2
     POWER                  # as NumPy computes it for scalars
     SMALLER, LARGER
     SELECT                 # b where a is not 0, else c
     LESS, LESS_EQUAL, FINITE, BOTH, EITHER
     SUM, EVERY             # one result from `count` elements
+    DOT, FUSED_DOT         # one sum of products in order; the second rounds each sum only, as BLAS does for matrices
+    CONTACTS               # the number of contacts; a is data.energy
     UNIFORM                # a random number a + b * u; b is the width of the range
     NORMAL
-    REPEAT_UNLESS          # go back to operation `target` if a is 0
+    INTEGER                # a random integer from 0 to a - 1
+    REPEAT_UNLESS          # count in `out`, and go back to operation `target` if a is 0
+    SKIP_UNLESS            # go forward to operation `target` if a is 0
+    CALL                   # return to the caller, which makes call `target` `count` times
     OPCODES
+
+# Results of `run_program` that are not the index of an operation.
+cdef enum:
+    EXHAUSTED = -1         # a draw never satisfied its condition
 
 # Spaces of operands before the arrays of the simulation.
 cdef enum:
@@ -131,18 +162,21 @@ cdef inline double element(int32_t code, double x, double y, double z) noexcept 
     return x != 0.0 or y != 0.0  # EITHER
 
 
-cdef inline bint run_program(
-    const operation_t* program, int64_t length, double* const* bases, const ufunc_loop_t* sine_cosine, rng_t* rng,
-    bint float32_actions
+cdef inline int64_t run_program(
+    const operation_t* program, int64_t first, int64_t length, double* const* bases, const ufunc_loop_t* loops,
+    rng_t* rng, twister_t* twister, bint float32_actions
 ) noexcept nogil:
-    """Run the operations in order; return False if a draw never satisfied its condition."""
+    """Run the operations from `first` on; return the index after a CALL, or `length` at the end, or EXHAUSTED.
+
+    Draws are those of `twister`, unless it is NULL.
+    """
     cdef const operation_t* op
     cdef const ufunc_loop_t* loop
     cdef double* out
     cdef const double* a
     cdef const double* b
     cdef const double* c
-    cdef int64_t next_op = 0, i, n, draws = 0
+    cdef int64_t next_op = first, i, n
     cdef double result
     cdef bint float32
     cdef bitgen_t bitgen
@@ -157,9 +191,14 @@ cdef inline bint run_program(
         c = bases[op.c.space] + op.c.offset
         if op.code == COPY and op.a.stride == 1 and not float32:
             memmove(out, a, n * sizeof(double))
-        elif op.code == SINE or op.code == COSINE:
-            loop = sine_cosine + (op.code - SINE)
+        elif SINE <= op.code < ARCTAN2:
+            loop = loops + (op.code - SINE)
             loop.run([<char*> a, <char*> out], [n], [8 * <Py_ssize_t> op.a.stride, 8], loop.data)
+        elif op.code == ARCTAN2:
+            loop = loops + (ARCTAN2 - SINE)
+            loop.run(
+                [<char*> a, <char*> b, <char*> out], [n],
+                [8 * <Py_ssize_t> op.a.stride, 8 * <Py_ssize_t> op.b.stride, 8], loop.data)
         elif op.code == SUM:
             out[0] = pairwise_sum(a, n, op.a.stride, float32)
         elif op.code == EVERY:
@@ -168,21 +207,50 @@ cdef inline bint run_program(
                 if a[i * op.a.stride] == 0.0:
                     result = 0.0
             out[0] = result
+        elif op.code == DOT:
+            result = 0.0
+            for i in range(n):
+                result += a[i * op.a.stride] * b[i * op.b.stride]
+            out[0] = result
+        elif op.code == FUSED_DOT:
+            result = 0.0
+            for i in range(n):
+                result = fma(a[i * op.a.stride], b[i * op.b.stride], result)
+            out[0] = result
+        elif op.code == CONTACTS:
+            out[0] = contact_count(a)
         elif op.code == UNIFORM:
             for i in range(n):
-                out[i] = a[i * op.a.stride] + b[i * op.b.stride] * rng_double(rng)
+                result = rng_double(rng) if twister == NULL else twister_double(twister)
+                out[i] = a[i * op.a.stride] + b[i * op.b.stride] * result
         elif op.code == NORMAL:
+            if twister != NULL:
+                for i in range(n):
+                    out[i] = twister_normal(twister)
+                continue
             bitgen = bitgen_of(rng)
             for i in range(n):
                 out[i] = random_standard_normal(&bitgen)
+        elif op.code == INTEGER:
+            for i in range(n):
+                result = a[i * op.a.stride]
+                if not 0.0 <= result <= 4294967295.0:
+                    result = 0.0
+                out[i] = (
+                    rng_below(rng, <uint32_t> result) if twister == NULL else twister_below(twister, <uint32_t> result))
         elif op.code == REPEAT_UNLESS:
             if a[0] == 0.0:
-                draws += 1
-                if draws == MAX_DRAWS:
-                    return False
+                out[0] += 1.0
+                if out[0] >= MAX_DRAWS:
+                    return EXHAUSTED
                 next_op = op.target
+        elif op.code == SKIP_UNLESS:
+            if a[0] == 0.0:
+                next_op = op.target
+        elif op.code == CALL:
+            return next_op
         else:
             for i in range(n):
                 out[i] = rounded(
                     element(op.code, a[i * op.a.stride], b[i * op.b.stride], c[i * op.c.stride]), float32)
-    return True
+    return length

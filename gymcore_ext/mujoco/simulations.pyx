@@ -1,14 +1,13 @@
 """A kernel for a `Batch` whose lanes are MuJoCo simulations.
 
 A lane consists of the addresses of an mjData and an mjModel (its own or a shared one), registers, and a table of the
-addresses of the spaces of programs. A step of a lane computes the controls, calls `mj_step` for each frame and
-`mj_rnePostConstraint` once, and computes reward, termination and infos. One thread at a time steps a lane; models are
-only read.
+addresses of the spaces of programs. A step of a lane computes the controls, simulates (`advance`), and computes reward,
+termination and infos. One thread at a time steps a lane; shared models are only read.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 
 from gymcore_ext.engine.kernel cimport INT64, flag_t, info_field_t, rng_t
@@ -16,8 +15,9 @@ from gymcore_ext.lanes.custom_kernel cimport CustomKernel
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, functions_capsule, lane_functions_t
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
 from gymcore_ext.mujoco.program cimport (
-    ACTION, CONSTANTS, EVERY, FIRST_ARRAY, INITIAL_STATE, NORMAL, OBSERVATION, OPCODES, PARAMETERS, REGISTERS,
-    REPEAT_UNLESS, SUM, UNIFORM, operation_t, run_program, ufunc_loop_t,
+    ACTION, ARCTAN2, CALL, CONSTANTS, CONTACTS, DOT, EVERY, EXHAUSTED, FIRST_ARRAY, FUSED_DOT, INITIAL_STATE, INTEGER,
+    NORMAL, OBSERVATION, OPCODES, PARAMETERS, REGISTERS, REPEAT_UNLESS, SINE, SKIP_UNLESS, SUM, UNIFORM, operation_t,
+    run_program, twister_seed_range, twister_t, ufunc_loop_t,
 )
 
 from math import prod
@@ -37,12 +37,18 @@ cdef extern from "mujoco/mujoco_calls.h":
         void* forward
         void* reset_data
         void* rne_post_constraint
+        void* step1
+        void* step2
+        void* accelerate
+        void* constrain
+        void* sense
         int (*state_size)(const void* model, int signature) noexcept nogil
         void (*get_state)(const void* model, const void* data, double* state, int signature) noexcept nogil
         void (*set_state)(const void* model, void* data, const double* state, int signature) noexcept nogil
         void** control
 
     mujoco_t mujoco "gymcore_mujoco"
+    int contact_place "gymcore_contact_place"
 
     ctypedef struct fault_t "gymcore_fault":
         int severity
@@ -69,7 +75,9 @@ cdef extern from "numpy/ufuncobject.h":
 # Names of the symbols that are used by address, in the order of mujoco_calls.h: functions of every version, the
 # handlers of MuJoCo 4 and of MuJoCo 3, and the variable with the callback that computes controls.
 MUJOCO_FUNCTIONS = (
-    "mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint", "mj_stateSize", "mj_getState", "mj_setState",
+    "mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint",
+    "mj_step1", "mj_step2", "mj_fwdAcceleration", "mj_fwdConstraint", "mj_sensorAcc",
+    "mj_stateSize", "mj_getState", "mj_setState",
     "_mjPRIVATE_setTlsLogHandler",
     "_mjPRIVATE__get_tls_error_fn", "_mjPRIVATE__get_tls_warning_fn",
     "_mjPRIVATE__set_tls_error_fn", "_mjPRIVATE__set_tls_warning_fn",
@@ -87,6 +95,18 @@ PHASES = ("start", "begun", "before", "after", "observe")
 cdef enum:
     START, BEGUN, BEFORE, AFTER, OBSERVE, PHASE_COUNT
 
+# Calls of the program of a start: mj_forward; mj_resetData; the part of mj_forward before actuators, and that after
+# them; and steps.
+CALLS = ("forward", "reset", "place", "accelerate", "advance")
+cdef enum:
+    FORWARD, RESET, PLACE, ACCELERATE, ADVANCE, CALL_COUNT
+    MAX_CALLS = 1000000
+
+# How `advance` steps: with mj_rnePostConstraint at the end; or so that everything that follows from positions and
+# velocities belongs to the end of the step, in two ways.
+cdef enum:
+    STEPS, SYNCHRONIZED_STEPS, SYNCHRONIZED_RUNGE_KUTTA
+
 
 ctypedef struct program_t:
     operation_t* operations
@@ -98,12 +118,14 @@ ctypedef struct simulation_t:      # followed by the addresses of its spaces, it
     void* data
     double** bases           # address of each space
     double* observation      # where an observation of several arrays is computed
+    twister_t* twister       # the stream of RandomState, or NULL
     fault_t fault
 
 
 ctypedef struct simulations_t:
     program_t programs[PHASE_COUNT]
-    int32_t frame_skip
+    int32_t frame_skip, stepping
+    int32_t fresh                        # register with 1 until the first start after a seed, or -1
     int32_t part_count                   # arrays of an observation
     const int64_t* part_sizes
     int64_t agents                       # of a world, or 0
@@ -112,32 +134,33 @@ ctypedef struct simulations_t:
     const info_field_t* fields
     int32_t signature, state_size        # MuJoCo's code for its integration state, and the state's size
     int32_t array_count
-    const int64_t* array_sizes           # 0 for arrays of the model, which are not saved
+    const int64_t* array_sizes           # 0 for arrays that are not saved: those of the model that programs only read
     const bint* float32_actions          # of LaneOwner
     int stopped                          # whether `owner` has an exception that is not raised yet
     PyObject* owner
 
 
-# NumPy's loops of sine and cosine over float64.
-cdef ufunc_loop_t sine_cosine[2]
+# NumPy's loops over float64, from SINE to ARCTAN2.
+cdef ufunc_loop_t loops[ARCTAN2 - SINE + 1]
 
 
 cdef int set_loop(ufunc_loop_t* loop, object function) except -1:
-    cdef ufunc_t* loops = <ufunc_t*> function
-    cdef int k = function.types.index("d->d")
-    (<void**> &loop.run)[0], loop.data = loops.functions[k], loops.data[k]
+    cdef ufunc_t* ufunc = <ufunc_t*> function
+    cdef int k = function.types.index("d" * function.nin + "->d")
+    (<void**> &loop.run)[0], loop.data = ufunc.functions[k], ufunc.data[k]
     return 0
 
 
-set_loop(&sine_cosine[0], np.sin)
-set_loop(&sine_cosine[1], np.cos)
+for _k, _function in enumerate((np.sin, np.cos, np.exp, np.log1p, np.cosh, np.tanh, np.arcsinh, np.arctan2)):
+    set_loop(&loops[<int> _k], _function)
 
 
-cdef inline bint run_phase(
-    const simulations_t* self, simulation_t* lane, int phase, rng_t* rng=NULL, bint float32=False
+cdef inline int64_t run_phase(
+    const simulations_t* self, simulation_t* lane, int phase, bint float32=False, int64_t first=0, rng_t* rng=NULL
 ) noexcept nogil:
     return run_program(
-        self.programs[phase].operations, self.programs[phase].length, lane.bases, sine_cosine, rng, float32)
+        self.programs[phase].operations, first, self.programs[phase].length, lane.bases, loops, rng, lane.twister,
+        float32)
 
 
 cdef void store_exception(simulations_t* self) noexcept with gil:
@@ -171,6 +194,53 @@ cdef int call_registered(
         return call(self, lane, function, count, then, registered=True)
 
 
+cdef int advance(simulations_t* self, simulation_t* lane, int count) noexcept nogil:
+    """Step the simulation; return the highest severity."""
+    cdef int severity
+    if self.stepping == STEPS:
+        return call(self, lane, mujoco.step, count, mujoco.rne_post_constraint)
+    if self.stepping == SYNCHRONIZED_RUNGE_KUTTA:
+        return call(self, lane, mujoco.step, count, mujoco.step1)
+    # The first half of the first step was made at the end of the call before.
+    if count == 1:
+        return call(self, lane, mujoco.step2, 1, mujoco.step1)
+    severity = call(self, lane, mujoco.step2)
+    return severity if severity == FAILED else max(
+        severity, call(self, lane, mujoco.step, count - 1, mujoco.step1))
+
+
+cdef int make_call(simulations_t* self, simulation_t* lane, int function, int count) noexcept nogil:
+    """Make one of CALLS."""
+    if function == FORWARD:
+        return call(self, lane, mujoco.forward)
+    if function == RESET:
+        return call(self, lane, mujoco.reset_data)
+    if function == PLACE:
+        return call(self, lane, mujoco.step1)
+    if function == ADVANCE:
+        return advance(self, lane, count)
+    if call(self, lane, mujoco.accelerate, 1, mujoco.constrain) == FAILED:
+        return FAILED
+    # mj_sensorAcc alone would use the accelerations of bodies of the call before.
+    return call(self, lane, mujoco.rne_post_constraint, 1, mujoco.sense)
+
+
+cdef void begin(simulations_t* self, simulation_t* lane, rng_t* rng) noexcept nogil:
+    """Run the program of a start, and the calls in it."""
+    cdef const operation_t* op
+    cdef int64_t at = 0
+    while at < self.programs[<int> START].length:
+        at = run_phase(self, lane, START, False, at, rng)
+        if at == EXHAUSTED:
+            record(&lane.fault, FAILED, "no draw satisfied the condition of the start")
+            return
+        op = self.programs[<int> START].operations + at - 1
+        if op.code == CALL and make_call(self, lane, op.target, op.count) == FAILED:
+            return
+    if self.fresh >= 0:
+        lane.bases[REGISTERS][self.fresh] = 0.0
+
+
 # --- the functions of a lane ------------------------------------------------------------------------------------------
 
 cdef int step(
@@ -184,11 +254,11 @@ cdef int step(
         return 0
     lane.bases[PARAMETERS] = <double*> parameters
     lane.bases[ACTION] = <double*> action
-    run_phase(self, lane, BEFORE, NULL, self.float32_actions[0])
-    severity = call(self, lane, mujoco.step, self.frame_skip, mujoco.rne_post_constraint)
+    run_phase(self, lane, BEFORE, self.float32_actions[0])
+    severity = advance(self, lane, self.frame_skip)
     if severity == FAILED:
         return 0
-    run_phase(self, lane, AFTER, NULL, self.float32_actions[0])
+    run_phase(self, lane, AFTER, self.float32_actions[0])
     reward[0] = results[0]
     return TERMINATED if results[1] != 0.0 or severity == DIVERGED else 0
 
@@ -213,9 +283,7 @@ cdef void reset(
     cdef simulation_t* lane = <simulation_t*> memory
     lane.bases[PARAMETERS] = <double*> parameters
     if call(self, lane, mujoco.reset_data) != FAILED:
-        if not run_phase(self, lane, START, rng):
-            record(&lane.fault, FAILED, "no draw satisfied the condition of the start")
-        call(self, lane, mujoco.forward)
+        begin(self, lane, rng)
     memset(lane.bases[REGISTERS] + 2, 0, 8 * self.info_width)
     run_phase(self, lane, BEGUN)
 
@@ -261,24 +329,36 @@ cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
     for k in range(self.array_count):
         memcpy(numbers, lane.bases[FIRST_ARRAY + k], 8 * self.array_sizes[k])
         numbers += self.array_sizes[k]
+    if lane.twister != NULL:
+        memcpy(numbers, lane.twister, sizeof(twister_t))
     return True
+
+
+cdef const double* load_arrays(const simulations_t* self, simulation_t* lane, const double* numbers) noexcept nogil:
+    """Copy saved arrays to a lane; return the end of what was read."""
+    cdef int k
+    for k in range(self.array_count):
+        memcpy(lane.bases[FIRST_ARRAY + k], numbers, 8 * self.array_sizes[k])
+        numbers += self.array_sizes[k]
+    return numbers
 
 
 cdef void load(void* memory, const void* shared, const void* saved) noexcept nogil:
     cdef simulations_t* self = <simulations_t*> shared
     cdef simulation_t* lane = <simulation_t*> memory
     cdef const double* numbers = <const double*> saved
-    cdef int k
+    load_arrays(self, lane, numbers + self.state_size)  # those of the model are needed below
     call(self, lane, mujoco.reset_data)
     mujoco.set_state(lane.model, lane.data, numbers, self.signature)
     # `forward` computes what `set_state` does not set, such as positions of geoms. It changes the state, which is
     # therefore set once more.
     call(self, lane, mujoco.forward)
     mujoco.set_state(lane.model, lane.data, numbers, self.signature)
-    numbers += self.state_size
-    for k in range(self.array_count):
-        memcpy(lane.bases[FIRST_ARRAY + k], numbers, 8 * self.array_sizes[k])
-        numbers += self.array_sizes[k]
+    numbers = load_arrays(self, lane, numbers + self.state_size)
+    if lane.twister != NULL:
+        memcpy(lane.twister, numbers, sizeof(twister_t))
+    if self.fresh >= 0:
+        lane.bases[REGISTERS][self.fresh] = 0.0
 
 
 cdef lane_functions_t functions_of_lane
@@ -289,7 +369,7 @@ cdef lane_functions_t functions_of_world = functions_of_lane
 functions_of_world.step, functions_of_world.step_agents = NULL, step_agents
 
 
-cdef check_program(str phase, operations, list sizes, list writable):
+cdef check_program(str phase, operations, list sizes, list writable, int energy=-1):
     """Raise if an operand is outside its space, or a result is in a read-only space.
 
     Args:
@@ -297,26 +377,34 @@ cdef check_program(str phase, operations, list sizes, list writable):
         operations: An array of OPERATION.
         sizes: Number of elements of each space.
         writable: Spaces that may have results, besides the registers and the observation.
+        energy: The space of data.energy, or -1.
     """
     for place, operation in enumerate(operations.tolist()):
         code, count, target, _, *operands = operation
         wrong = not 0 <= code < OPCODES or count < 0 or operands[0][0] not in (REGISTERS, OBSERVATION, *writable)
-        wrong |= code in (UNIFORM, NORMAL, REPEAT_UNLESS) and phase != "start"
+        wrong |= code in (UNIFORM, NORMAL, INTEGER, REPEAT_UNLESS, SKIP_UNLESS, CALL) and phase != "start"
         wrong |= code == REPEAT_UNLESS and not (count and 0 <= target < place)
+        wrong |= code == SKIP_UNLESS and not (count and place < target <= len(operations))
+        wrong |= code == CALL and not (0 <= target < CALL_COUNT and count <= MAX_CALLS)
+        # It reads memory before the energies.
+        wrong |= code == CONTACTS and (energy < 0 or operands[1][:2] != (energy, 0))
         for k, (space, offset, stride) in enumerate(operands):
             used = count
             if k == 0:  # results are consecutive
-                used, stride = 1 if code in (SUM, EVERY) else count, 1
+                used, stride = 1 if code in (SUM, EVERY, DOT, FUSED_DOT) else count, 1
+            if code == CALL:
+                used = 0
             inside = 0 <= space < len(sizes) and offset >= 0 and stride >= 0
             wrong |= not inside or offset + (used - 1) * stride >= sizes[space]
         if wrong:
             raise ValueError(f"program {phase}: operation {place} {operation} leaves its spaces {sizes}")
 
 
-def run(operations, spaces, bint float32_actions, list writable=None):
+def run(operations, spaces, bint float32_actions, list writable=None, int energy=-1):
     """Run a program without draws on its spaces, which are contiguous float64 arrays; return the observation.
 
-    `writable` has the indices of spaces that may have results, besides the registers and the observation.
+    `writable` has the indices of spaces that may have results, besides the registers and the observation. `energy` is
+    the index of the energies of an mjData, or -1.
 
     Raises:
         ValueError: If an operand is outside its space.
@@ -324,10 +412,10 @@ def run(operations, spaces, bint float32_actions, list writable=None):
     cdef cnp.ndarray program = np.ascontiguousarray(operations, OPERATION)
     cdef list arrays = [np.ascontiguousarray(space, np.float64) for space in spaces]
     cdef cnp.ndarray bases = np.array([<size_t> cnp.PyArray_DATA(<cnp.ndarray> array) for array in arrays], np.uintp)
-    check_program("value", program, [array.size for array in arrays], writable or [])
+    check_program("value", program, [array.size for array in arrays], writable or [], energy)
     run_program(
-        <operation_t*> cnp.PyArray_DATA(program), cnp.PyArray_SIZE(program), <double**> cnp.PyArray_DATA(bases),
-        sine_cosine, NULL, float32_actions)
+        <operation_t*> cnp.PyArray_DATA(program), 0, cnp.PyArray_SIZE(program), <double**> cnp.PyArray_DATA(bases),
+        loops, NULL, NULL, float32_actions)
     return arrays[<int> OBSERVATION]
 
 
@@ -344,7 +432,13 @@ cdef class Simulations(LaneStore):
             - constants: Numbers.
             - programs: Maps each of PHASES to an array of OPERATION.
             - infos: Tuples (name, np.float64 or np.int64, size, whether infos of resets lack it).
+            - parts: The shapes of the arrays of an observation.
             - observation_size, action_size: Counts of numbers.
+            - writes: Indices in `arrays` of arrays of the model that the start writes; each lane then has its own
+              model.
+            - synchronized: Whether what follows from positions and velocities belongs to the end of a step.
+            - random_state: Whether starts draw as NumPy's RandomState.
+            - fresh: Register that is 1 until the first start after a seed, or -1.
         models: An mjModel of MuJoCo's Python package for each lane; lanes may share one.
         datas: An mjData for each lane, which must not be stepped elsewhere at the same time.
         frame_skip: Number of simulation steps per step.
@@ -380,15 +474,22 @@ cdef class Simulations(LaneStore):
         self.sims.owner = <PyObject*> self
         self.sims.float32_actions = &self.float32_actions
         self.sims.frame_skip = frame_skip
+        self.sims.fresh = program.fresh
+        if program.synchronized:
+            is_runge_kutta = models[0].opt.integrator == 1  # mjINT_RK4
+            self.sims.stepping = SYNCHRONIZED_RUNGE_KUTTA if is_runge_kutta else SYNCHRONIZED_STEPS
         self.sims.info_count = len(program.infos)
         self.sims.info_width = sum([size for _, _, size, _ in program.infos])
         if registers < 2 + self.sims.info_width:
             raise ValueError(f"registers: expected at least {2 + self.sims.info_width}, got {registers}")
-        saved = np.array([size * (owner == "data") for size, (owner, _) in zip(self.sizes, self.arrays)], np.int64)
+        if not -1 <= self.sims.fresh < registers:
+            raise ValueError(f"fresh: expected -1 or one of {registers} registers, got {self.sims.fresh}")
+        saved = np.array([size * (owner == "data" or k in program.writes)
+                          for k, (size, (owner, _)) in enumerate(zip(self.sizes, self.arrays))], np.int64)
         self.sims.array_count, self.sims.array_sizes = len(saved), <int64_t*> cnp.PyArray_DATA(saved)
         self.sims.signature = signature
         self.sims.state_size = mujoco.state_size(<const void*> <size_t> models[0]._address, signature)
-        arguments = {"parts": ((np.float64, (program.observation_size,)),),
+        arguments = {"parts": tuple([(np.float64, shape) for shape in program.parts]),
                      "action": (np.float64, (program.action_size,)), **(agents or {})}
         functions = functions_capsule(&functions_of_world if agents else &functions_of_lane)
         kernel = CustomKernel(
@@ -400,28 +501,36 @@ cdef class Simulations(LaneStore):
         self.sims.part_count, self.sims.part_sizes = len(part_sizes), <int64_t*> cnp.PyArray_DATA(part_sizes)
         self.sims.agents = kernel.kernel.agents
         self.sims.fields = kernel.kernel.infos
+        fields = [("numbers", np.float64, (self.sims.state_size + saved.sum(),))]
+        if program.random_state:
+            fields.append(("random_state", np.uint8, (sizeof(twister_t),)))
         self.set_up(
             kernel.capsule, len(datas),
             sizeof(simulation_t) + (FIRST_ARRAY + len(saved)) * sizeof(double*)
-            + (registers + program.observation_size) * sizeof(double),
-            &self.sims, [constants, saved, part_sizes],
-            [("numbers", np.float64, (self.sims.state_size + saved.sum(),))])
+            + (registers + program.observation_size) * sizeof(double) + program.random_state * sizeof(twister_t),
+            &self.sims, [constants, saved, part_sizes], fields)
         self.starts = np.full((len(datas), models[0].nq + models[0].nv), np.nan)
         for i in range(len(datas)):
             lane = <simulation_t*> self._lane(i)
             lane.bases = <double**> (lane + 1)
             lane.bases[REGISTERS] = <double*> (lane.bases + FIRST_ARRAY + len(saved))
             lane.observation = lane.bases[REGISTERS] + registers
+            if program.random_state:
+                lane.twister = <twister_t*> (lane.observation + <int> program.observation_size)
             lane.bases[CONSTANTS] = <double*> cnp.PyArray_DATA(constants)
             lane.bases[INITIAL_STATE] = <double*> cnp.PyArray_GETPTR2(self.starts, i, 0)
             self._bind_lane(i)
+        energy = FIRST_ARRAY + self.arrays.index(("data", "energy")) if ("data", "energy") in self.arrays else -1
         data_spaces = [FIRST_ARRAY + k for k, (owner, _) in enumerate(self.arrays) if owner == "data"]
         for phase, name in enumerate(PHASES):
             operations = np.array(program.programs[name], OPERATION)
             sizes = [registers, constants.size, len(program.parameters), self.starts.shape[1],
                      program.action_size if name in ("before", "after") else 0,
                      program.observation_size if name == "observe" else 0, *self.sizes]
-            check_program(name, operations, sizes, data_spaces if name in ("start", "before") else [])
+            writable = data_spaces if name in ("start", "before") else []
+            if name == "start":
+                writable = writable + [FIRST_ARRAY + k for k in program.writes]
+            check_program(name, operations, sizes, writable, energy)
             self.references.append(operations)
             self.sims.programs[<int> phase].operations = <operation_t*> cnp.PyArray_DATA(operations)
             self.sims.programs[<int> phase].length = cnp.PyArray_SIZE(operations)
@@ -469,6 +578,17 @@ cdef class Simulations(LaneStore):
         self.starts[:, :nq] = qpos
         self.starts[:, nq:] = qvel
 
+    def seed(self, entropy, Py_ssize_t lo, Py_ssize_t hi):
+        """Seed the streams of RandomState of lanes lo, lo + 1, ... of [lo, hi) with entropy, entropy + 1, ..."""
+        cdef uint32_t[::1] words
+        cdef int count = max(1, (entropy.bit_length() + 31) // 32)
+        if hi > lo and (<simulation_t*> self._lane(lo)).twister != NULL:
+            words = np.frombuffer(bytearray(int(entropy).to_bytes(4 * count + 4, "little")), np.uint32)
+            twister_seed_range(
+                (<simulation_t*> self._lane(lo)).twister, self.lanes.stride, hi - lo, &words[0], count)
+        for lane in range(lo, hi if self.sims.fresh >= 0 else lo):
+            (<simulation_t*> self._lane(lane)).bases[REGISTERS][self.sims.fresh] = 1.0
+
     def set_model(self, Py_ssize_t lane, model):
         """Replace the model of a lane by another one of the same sizes."""
         self._lane(lane)
@@ -496,16 +616,18 @@ def take_steps(model, data, int count):
         return (<bytes> fault.text).decode(errors="replace"), fault.severity == FAILED
 
 
-def set_functions(dict addresses):
-    """Set the addresses of MUJOCO_FUNCTIONS, for the whole process.
+def set_functions(dict addresses, int place_of_contacts):
+    """Set the addresses of MUJOCO_FUNCTIONS, for the whole process, and `gymcore_contact_place`.
 
     Raises:
         ValueError: If a function is missing. The handlers of one version are enough, and "mjcb_control" is optional.
     """
     cdef size_t address
     pointers = [addresses.get(name, 0) for name in MUJOCO_FUNCTIONS]
-    if not all(pointers[:7]) or not (pointers[7] or all(pointers[8:12])):
+    if not all(pointers[:12]) or not (pointers[12] or all(pointers[13:17])):
         raise ValueError(f"functions: expected {MUJOCO_FUNCTIONS}, got {sorted(addresses)}")
+    global contact_place
+    contact_place = place_of_contacts
     for k, address in enumerate(pointers):
         (<void**> &mujoco)[<int> k] = <void*> address
 

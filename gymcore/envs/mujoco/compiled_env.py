@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -33,7 +34,7 @@ from gymcore.native.lane_generator import lane_generator
 from gymcore.native.parameters import KernelSpec
 from gymcore.native.python_step import PythonStepBatch
 from gymcore.native.state import digest
-from gymcore.spaces import Box
+from gymcore.spaces import Box, Dict
 from gymcore_ext.engine.batch import Batch
 from gymcore_ext.mujoco.simulations import Simulations, run
 
@@ -297,8 +298,7 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
 
     def _set_spaces(self) -> None:
         """Set the spaces of the compiled description."""
-        size = self._program.observation_size
-        self.observation_space = Box(-np.inf, np.inf, (size,), np.float64)
+        self.observation_space = _observation_space(self._program)
         if self.action_space.shape != (self._program.action_size,):
             self.action_space = Box(-1.0, 1.0, (self._program.action_size,), np.float32)
 
@@ -370,9 +370,12 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
 
     def _batch_over(self, datas: list[mujoco.MjData], **options: Any) -> Batch:
         load_functions()
+        models = [self.model] * len(datas)
+        if self._program.writes and datas[0] is not self.data:  # each lane has its own targets
+            models = [copy.copy(self.model) for _ in datas]
         simulations = Simulations(
             self._program,
-            models=[self.model] * len(datas),
+            models=models,
             datas=datas,
             frame_skip=self.frame_skip,
             signature=int(mujoco_module().mjtState.mjSTATE_INTEGRATION),
@@ -382,9 +385,9 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
         count = len(datas)
         options.update(errors=error, store=simulations)
         if self.agents is not None:
-            layout = array_layout("observation_space", self.observation_space)
-            groups = action_groups(self.action_space, self.agents)
-            options.update(action_groups=groups, layout=layout)
+            options["action_groups"] = action_groups(self.action_space, self.agents)
+        if self.agents is not None or self._program.names:
+            options["layout"] = array_layout("observation_space", self.observation_space)
         batch = self.batch_type(simulations.kernel, count, **options)
         batch.float32_numbers = self._program.float32_infos
         return batch
@@ -718,6 +721,12 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
         """Close the window and free rendering contexts; you may reset the environment again."""
         if not self._shares_batch:
             MujocoEnv.close(self)
+
+
+def _observation_space(program: Program) -> Any:
+    """Return the space of observations: arrays of any numbers, in a dict if they have names."""
+    boxes = [Box(-np.inf, np.inf, shape, np.float64) for shape in program.parts]
+    return Dict(OrderedDict(zip(program.names, boxes, strict=True))) if program.names else boxes[0]
 
 
 def model_bytes(model: mujoco.MjModel) -> npt.NDArray[np.uint8]:

@@ -12,12 +12,15 @@ import numpy.typing as npt
 from gymcore.envs.mujoco.quantities import (
     Action,
     Array,
+    Computed,
     Constant,
     Draw,
+    Op,
     Operand,
     Parameter,
     Quantity,
     before,
+    joined,
     standard_normal,
     uniform,
 )
@@ -32,10 +35,11 @@ class Description:
     """An environment over a MuJoCo model, run by compiled code; see `CompiledMujocoEnv.describe`.
 
     Attributes:
-        observation: Quantities, which are joined to the observation, float64.
+        observation: Quantities, which are joined to the observation, float64; or quantities by
+            name, which are the arrays of a dict.
         reward: Reward of a step.
-        qpos: Initial positions of an episode [nq].
-        qvel: Initial velocities [nv].
+        qpos: Initial positions of an episode [nq]; None for what the statements of `start` leave.
+        qvel: Initial velocities [nv], or None.
         terminated: Whether a step ends the episode; None for never.
         infos: Entries of the info dict of a step: numbers if their size is 1, otherwise arrays.
         reset_infos: Entries of the info dict of a reset; their names are among those of `infos`.
@@ -46,12 +50,21 @@ class Description:
         number_types: `int` or `float`, by the name of an info or by "reward": a single environment
             returns a Python number of this type there instead of a NumPy scalar. In batches, `int`
             infos are int64.
+        shapes: Shapes of arrays of a dict of observations that are not [size].
+        start: Statements (see `gymcore.envs.mujoco.statements`), which are executed after
+            MuJoCo's data was reset and before `qpos` and `qvel` are set. If the last one is a
+            `Forward`, it is executed at the end of the start instead of a plain `Forward()`.
+        synchronized: Whether what follows from positions and velocities (frames of bodies, sensors)
+            belongs to the end of a step, as in dm_control. Otherwise it belongs to the beginning of
+            the last simulation step, as in Gymnasium.
+        random_state: Whether lanes draw as `numpy.random.RandomState(seed)`, from streams of their
+            own, instead of as a `Generator`.
     """
 
-    observation: Sequence[Operand]
+    observation: Sequence[Operand] | Mapping[str, Operand]
     reward: Operand
-    qpos: Operand
-    qvel: Operand
+    qpos: Operand | None = None
+    qvel: Operand | None = None
     terminated: Operand | None = None
     infos: Mapping[str, Operand] = field(default_factory=dict)
     reset_infos: Mapping[str, Operand] = field(default_factory=dict)
@@ -59,6 +72,10 @@ class Description:
     control: Operand | None = None
     action_size: int | None = None
     number_types: Mapping[str, type] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    start: Sequence[object] = ()
+    synchronized: bool = False
+    random_state: bool = False
 
 
 class UnknownName(InvalidArgument, KeyError):
@@ -82,6 +99,13 @@ def _number(kind: str, find: Callable[[str], _Named], name: str) -> int:
             f"{kind}: expected a number or a name, got {name!r} ({type(name).__name__})"
         ) from None
     return number
+
+
+# Kinds of objects whose arrays have names with these beginnings; others belong to bodies.
+_KINDS = {
+    **{kind: kind for kind in ("geom", "site", "light", "tendon", "actuator")},
+    **dict.fromkeys(("jnt", "xanchor", "xaxis"), "joint"),
+}
 
 
 class Arrays:
@@ -112,6 +136,22 @@ class Arrays:
                 f"got {'an array that moves' if moves else type(array).__name__}"
             )
         return Array(self._owner, name, array.size)
+
+    def of(self, name: str, *objects: str) -> Quantity:
+        """Return the joined rows of an array for bodies, geoms, sites, ..., given their names.
+
+        Examples:
+            >>> from gymcore.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
+            >>> HalfCheetahEnv().simulation().data.of("xmat", "torso", "bthigh").size
+            18
+        """
+        kind = next((kind for start, kind in _KINDS.items() if name.startswith(start)), "body")
+        finder = getattr(getattr(self._origin, "model", self._origin), kind)
+        numbers = [_number(kind, finder, item) for item in objects]
+        array = getattr(self._origin, name)
+        if array.ndim == 1:
+            return joined(*(getattr(self, name)[number] for number in numbers))
+        return joined(*(self.rows(name, number) for number in numbers))
 
     def rows(self, name: str, index: int) -> Quantity:
         """Return one row of an array with two axes."""
@@ -189,6 +229,33 @@ class Simulation:
         """Return the position [3] of a site, given its index or name."""
         number = site if isinstance(site, int) else _number("site", self._data.site, site)
         return self.data.rows("site_xpos", number)
+
+    def sensor(self, *names: str) -> Quantity:
+        """Return the joined readings of sensors, given their names."""
+        model, readings = self._model, self.data.sensordata
+        numbers = [_number("sensor", model.sensor, name) for name in names]
+        slices = [(model.sensor_adr[i], model.sensor_adr[i] + model.sensor_dim[i]) for i in numbers]
+        return joined(*(readings[int(first) : int(end)] for first, end in slices))
+
+    def joint_qpos(self, *names: str) -> Quantity:
+        """Return the joined positions of joints, given their names: 7, 4 or 1 for each joint."""
+        model = self._model
+        sizes = {0: 7, 1: 4}
+        numbers = [_number("joint", model.joint, name) for name in names]
+        first = [(int(model.jnt_qposadr[i]), sizes.get(int(model.jnt_type[i]), 1)) for i in numbers]
+        return joined(*(self.qpos[at : at + size] for at, size in first))
+
+    def joint_qvel(self, *names: str) -> Quantity:
+        """Return the joined velocities of joints, given their names: 6, 3 or 1 for each joint."""
+        model = self._model
+        sizes = {0: 6, 1: 3}
+        numbers = [_number("joint", model.joint, name) for name in names]
+        first = [(int(model.jnt_dofadr[i]), sizes.get(int(model.jnt_type[i]), 1)) for i in numbers]
+        return joined(*(self.qvel[at : at + size] for at, size in first))
+
+    def contact_count(self) -> Quantity:
+        """Return the number of contacts."""
+        return Computed(Op.CONTACTS, self.data.energy, size=1)
 
     def rate(self, quantity: Quantity) -> Quantity:
         """Return the change of a quantity in the step, per second."""

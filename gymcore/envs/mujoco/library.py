@@ -29,6 +29,9 @@ PACKAGES = {
     "glfw": "a display, or apt-get install xvfb libgl1-mesa-dri and run under `xvfb-run -a`",
 }
 
+# Where `contact_place` searches: the timers before the integers take more bytes.
+_SEARCHED_BYTES = 240
+
 # Names of the library's file on Linux, macOS and Windows.
 _LIBRARY_FILES = ("libmujoco.so*", "libmujoco*.dylib", "mujoco.dll")
 
@@ -133,13 +136,44 @@ def load_functions() -> dict[str, int]:
         with contextlib.suppress(AttributeError):
             addresses[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
     try:
-        set_functions(addresses)
+        set_functions(addresses, contact_place())
     except ValueError as problem:
         raise error.DependencyNotInstalled(
             f"MuJoCo {mujoco.__version__} lacks functions that gymcore calls; install another "
             f"version ({problem})"
         ) from None
     return addresses
+
+
+def contact_place() -> int:
+    """Return the distance in bytes from `energy` of an `MjData` to its number of contacts.
+
+    The number is before the energies, in one of the integers that MuJoCo's versions order
+    differently, and its package offers only copies of it.
+
+    Raises:
+        gymcore.error.DependencyNotInstalled: If it is not found.
+    """
+    mujoco = mujoco_module()
+    spheres = "".join(
+        f'<body pos="{0.15 * k} 0 0.05"><freejoint/><geom size="0.1"/></body>' for k in range(3)
+    )
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><worldbody><geom type="plane" size="9 9 1"/>{spheres}</worldbody></mujoco>'
+    )
+    places: set[int] = set(range(-_SEARCHED_BYTES, 0, 4))
+    for lifted in range(4):
+        data = mujoco.MjData(model)
+        data.qpos[2 : 2 + 7 * lifted : 7] = range(1, lifted + 1)
+        mujoco.mj_forward(model, data)
+        energy = data.energy.__array_interface__["data"][0]
+        places &= {k for k in places if ctypes.c_int32.from_address(energy + k).value == data.ncon}
+    if len(places) != 1:
+        raise error.DependencyNotInstalled(
+            f"MuJoCo {mujoco.__version__} stores contacts in another way than gymcore knows; "
+            "install another version"
+        )
+    return places.pop()
 
 
 def _stop_clock(library: ctypes.CDLL) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gymcore.envs.mujoco import quantities as q
+from gymcore.envs.mujoco import statements as st
 from gymcore.envs.mujoco.description import Description
 from gymcore.envs.mujoco.quantities import Op, Precision
-from gymcore.error import InvalidArgument
-from gymcore_ext.mujoco.simulations import OPERATION, PHASES, run
+from gymcore.error import ArgumentTypeError, InvalidArgument
+from gymcore_ext.mujoco.simulations import CALLS, OPERATION, PHASES, run
 
 # Spaces of operands, as in gymcore_ext/mujoco/program.pxd.
 REGISTERS, CONSTANTS, PARAMETERS, INITIAL_STATE, ACTION, OBSERVATION, FIRST_ARRAY = range(7)
@@ -22,6 +24,10 @@ NOWHERE: Place = (REGISTERS, 0, 0)
 
 # Phases in which the action is known.
 _WITH_ACTION = ("before", "after")
+
+# Quantities whose places stay valid when the simulation changes: arrays, and registers that only
+# their own statements write.
+_LASTING = (q.Array, q.Constant, q.Parameter, q.InitialState, q.Draw, q.Variable)
 
 
 class Compiler:
@@ -36,11 +42,13 @@ class Compiler:
         self.parameters = parameters
         self.action_size = action_size
         self.registers = 0
+        self.fresh = -1
         self.constants: list[float] = []
         self.arrays: list[tuple[str, str]] = []
-        self._operations: dict[str, list[object]] = {phase: [] for phase in PHASES}
+        self._operations: dict[str, list[tuple[Any, ...]]] = {phase: [] for phase in PHASES}
         self._places: dict[tuple[str, int], Place] = {}
-        self._quantities: list[q.Quantity] = []  # kept alive, so that ids in `_places` stay unique
+        # The quantities of `_places`, which must stay alive so that their ids are unique.
+        self._quantities: dict[tuple[str, int], q.Quantity] = {}
 
     @property
     def programs(self) -> dict[str, np.ndarray]:
@@ -82,7 +90,7 @@ class Compiler:
         """Return the place of the quantity after the operations so far; compute it if necessary."""
         key = (phase, id(quantity))
         if key not in self._places:
-            self._quantities.append(quantity)
+            self._quantities[key] = quantity
             self._places[key] = self._find(phase, quantity)
         space, at, stride = self._places[key]
         return space, at, (0 if quantity.size == 1 else stride)
@@ -120,6 +128,10 @@ class Compiler:
             return self._remember(phase, quantity)
         at = self._reserve(quantity.size)
         out = REGISTERS, at, 1
+        if isinstance(quantity, q.Fresh):
+            self.fresh = at
+        if isinstance(quantity, q.Variable):
+            return out
         if isinstance(quantity, q.Joined):
             self._write(phase, quantity, out)
         elif isinstance(quantity, q.WeightedRows):
@@ -163,7 +175,7 @@ class Compiler:
                         phase, Op.COPY, operand.size, register, operands[k], follows_action=True
                     )
                     operands[k] = (*register[:2], 0 if operand.size == 1 else 1)
-        reduces = quantity.code in (Op.SUM, Op.EVERY)
+        reduces = quantity.code in (Op.SUM, Op.EVERY, Op.DOT, Op.FUSED_DOT)
         count = quantity.operands[0].size if reduces else quantity.size
         self._emit(phase, quantity.code, count, out, *operands, follows_action=follows_action)
 
@@ -171,12 +183,19 @@ class Compiler:
         if phase != "start":
             raise InvalidArgument("draws: have values only at the beginning of an episode")
         operands = [self._place(phase, operand) for operand in draw.operands]
+        counter = None if draw.condition is None else self._counter(phase)
         first = len(self._operations[phase])
         self._emit(phase, draw.code, draw.size, out, *operands)
-        if draw.condition is not None:
+        if draw.condition is not None and counter is not None:
             self._places[phase, id(draw)] = out
             holds = self._place(phase, _with_size("until", draw.condition, 1))
-            self._emit(phase, Op.REPEAT_UNLESS, 1, NOWHERE, holds, target=first)
+            self._emit(phase, Op.REPEAT_UNLESS, 1, counter, holds, target=first)
+
+    def _counter(self, phase: str) -> Place:
+        """Return a register for the number of repetitions, which is set to 0."""
+        counter = REGISTERS, self._reserve(1), 1
+        self._emit(phase, Op.COPY, 1, counter, self._place(phase, q.Constant(0.0)))
+        return counter
 
 
 class Program(Compiler):
@@ -200,8 +219,12 @@ class Program(Compiler):
         if size < 1:
             raise InvalidArgument("action_size: expected at least 1, got a model without actuators")
         super().__init__(parameters, size)
-        observation = q.joined(*description.observation)
+        observation = self._join_observation(description)
         self.observation_size = observation.size
+        self.synchronized = description.synchronized
+        self.random_state = description.random_state
+        self.writes: list[int] = []
+        self._nv, self._nu = nv, nu
         self.infos = self._write_results(description)
         self._write("observe", observation, (OBSERVATION, 0, 1))
         self._write_start(description, nq, nv)
@@ -218,14 +241,117 @@ class Program(Compiler):
         self._places.clear()
         self._quantities.clear()
 
+    def _join_observation(self, description: Description) -> q.Quantity:
+        """Return the numbers of an observation, and store the shapes and names of its arrays."""
+        described = description.observation
+        if not isinstance(described, Mapping):
+            observation = q.joined(*described)
+            self.names: tuple[str, ...] = ()
+            self.parts: tuple[tuple[int, ...], ...] = ((observation.size,),)
+            return observation
+        quantities = {name: q.as_quantity(value) for name, value in described.items()}
+        shapes = {name: (quantity.size,) for name, quantity in quantities.items()}
+        for name, shape in description.shapes.items():
+            if name not in shapes or shapes[name] != (int(np.prod(shape)),):
+                raise InvalidArgument(
+                    f"shapes: expected shapes of {shapes}, got {name!r} with shape {shape}"
+                )
+        self.names = tuple(shapes)
+        self.parts = tuple({**shapes, **description.shapes}.values())
+        return q.joined(*quantities.values())
+
     def _write_start(self, description: Description, nq: int, nv: int) -> None:
         for draw in description.draws:
             self._place("start", draw)
+        statements, last = list(description.start), st.Forward()
+        if statements and isinstance(statements[-1], st.Forward):
+            last = st.Forward(statements[-1].actuated)
+            statements.pop()
+        self._execute(statements)
         initial_state = q.InitialState(nq + nv)
         for name, option in (("qpos", initial_state[:nq]), ("qvel", initial_state[nq:])):
-            start = _with_size(name, q.as_quantity(getattr(description, name)), option.size)
-            place = self._place("start", q.Array("data", name, option.size))
+            array, described = q.Array("data", name, option.size), getattr(description, name)
+            start = _with_size(
+                name, q.as_quantity(array if described is None else described), option.size
+            )
+            place = self._place("start", array)
             self._write("start", q.where(q.finite(option), option, start), place)
+        self._execute([last])
+
+    def _execute(self, statements: Sequence[object]) -> None:
+        """Compile the statements of a start."""
+        for statement in statements:
+            if isinstance(statement, q.Draw):
+                self._place("start", statement)
+            elif isinstance(statement, st.Assign):
+                self._assign(statement.target, q.as_quantity(statement.value))
+            elif isinstance(statement, st.Repeat):
+                counter = self._counter("start")
+                first = len(self._operations["start"])
+                self._execute(statement.statements)
+                holds = self._place("start", _with_size("until", statement.until, 1))
+                self._emit("start", Op.REPEAT_UNLESS, 1, counter, holds, target=first)
+            elif isinstance(statement, st.When):
+                self._skip_unless(statement)
+            elif isinstance(statement, st.Forward):
+                self._forward(statement.actuated)
+            elif isinstance(statement, st.Advance):
+                self._call("advance", statement.count)
+            elif isinstance(statement, st.Reset):
+                self._call("reset")
+            else:
+                raise ArgumentTypeError(f"start: expected a statement, got {statement!r}")
+            for key, quantity in list(self._quantities.items()):
+                if key[0] == "start" and not isinstance(quantity, _LASTING):
+                    del self._places[key], self._quantities[key]
+
+    def _call(self, name: str, count: int = 1) -> None:
+        self._emit("start", Op.CALL, count, NOWHERE, target=CALLS.index(name))
+
+    def _forward(self, actuated: bool) -> None:
+        if actuated:
+            self._call("forward")
+            return
+        # What MuJoCo does in a model in which actuation is disabled. Lanes may share the model.
+        self._call("place")
+        for name, size in (("actuator_force", self._nu), ("qfrc_actuator", self._nv)):
+            place = self._place("start", q.Array("data", name, size))
+            self._emit(
+                "start", Op.COPY, size, place, (*self._place("start", q.Constant(0.0))[:2], 0)
+            )
+        self._call("accelerate")
+
+    def _skip_unless(self, statement: st.When) -> None:
+        holds = self._place("start", _with_size("condition", statement.condition, 1))
+        place = len(self._operations["start"])
+        self._emit("start", Op.SKIP_UNLESS, 1, NOWHERE, holds)
+        self._execute(statement.statements)
+        code, count, _, *rest = self._operations["start"][place]
+        self._operations["start"][place] = (code, count, len(self._operations["start"]), *rest)
+
+    def _assign(self, target: q.Quantity, value: q.Quantity) -> None:
+        if isinstance(target, q.Joined):
+            at = 0
+            for part in target.parts:
+                self._assign(part, value[at : at + part.size] if value.size > 1 else value)
+                at += part.size
+            return
+        whole = target.whole if isinstance(target, q.Selection) else target
+        if not isinstance(whole, (q.Array, q.Variable)):
+            raise InvalidArgument(
+                "target: expected an array of the data or the model, a selection of one, or a "
+                f"Variable, got {type(target).__name__}"
+            )
+        _with_size("value", value, target.size)
+        space, at, _ = self._place("start", target)
+        if isinstance(whole, q.Array) and whole.owner == "model":
+            number = space - FIRST_ARRAY
+            self.writes += [number] if number not in self.writes else []
+        if target.size > 1 and isinstance(target, q.Selection) and target.step > 1:
+            for k in range(target.size):
+                self._write("start", value[k], (space, at + k * target.step, 1))
+        else:
+            self._write("start", value, (space, at, 1))
 
     def _write_results(
         self, description: Description
@@ -302,4 +428,6 @@ def evaluate(
     arrays = [getattr(data if owner == "data" else model, name) for owner, name in compiled.arrays]
     spaces: list[npt.ArrayLike] = [registers, compiled.constants, list(parameters.values()), []]
     spaces += [numbers, np.empty(quantity.size), *arrays]
-    return run(compiled.programs[phase], spaces, numbers.dtype == np.float32)
+    energy = ("data", "energy")
+    place = FIRST_ARRAY + compiled.arrays.index(energy) if energy in compiled.arrays else -1
+    return run(compiled.programs[phase], spaces, numbers.dtype == np.float32, energy=place)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, IntEnum
+from functools import reduce
 from typing import Self
 
 import numpy as np
@@ -19,8 +20,9 @@ from gymcore.error import ArgumentTypeError, InvalidArgument
 # Operations by their numbers in gymcore_ext/mujoco/program.pxd.
 Op = IntEnum(
     "Op",
-    "COPY ADD SUBTRACT MULTIPLY DIVIDE ABSOLUTE NEGATIVE ROOT SINE COSINE POWER SMALLER LARGER "
-    "SELECT LESS LESS_EQUAL FINITE BOTH EITHER SUM EVERY UNIFORM NORMAL REPEAT_UNLESS",
+    "COPY ADD SUBTRACT MULTIPLY DIVIDE ABSOLUTE NEGATIVE ROOT SINE COSINE EXPONENTIAL LOG1P COSH "
+    "TANH ARCSINH ARCTAN2 POWER SMALLER LARGER SELECT LESS LESS_EQUAL FINITE BOTH EITHER SUM EVERY "
+    "DOT FUSED_DOT CONTACTS UNIFORM NORMAL INTEGER REPEAT_UNLESS SKIP_UNLESS CALL",
     start=0,
 )
 
@@ -158,15 +160,17 @@ class Selection(Quantity):
     def __init__(self, whole: Quantity, start: int, size: int, step: int) -> None:
         """Select `size` elements from index `start` on, at distances of `step`."""
         super().__init__(size)
+        if isinstance(whole, Selection):
+            start, step = whole.start + start * whole.step, step * whole.step
+        self.whole: Quantity = whole.whole if isinstance(whole, Selection) else whole
         self.precision = whole.precision
-        self.whole = whole
-        self.start = start
-        self.step = step
+        self.start: int = start
+        self.step: int = step
 
 
 # Operations that return truth values, and those in float64. Others depend on their operands.
 _TRUTHS = {Op.LESS, Op.LESS_EQUAL, Op.FINITE, Op.BOTH, Op.EITHER, Op.EVERY}
-_FLOAT64 = {Op.SINE, Op.COSINE, Op.POWER, Op.UNIFORM, Op.NORMAL}
+_FLOAT64 = {*range(Op.SINE, Op.POWER + 1), *range(Op.DOT, Op.CALL)}
 
 
 class Computed(Quantity):
@@ -192,6 +196,19 @@ class Computed(Quantity):
             values = self.operands[1:] if code == Op.SELECT else self.operands
             self.precision = max((item.precision for item in values), key=lambda item: item.value)
         super().__init__(size)
+
+
+class Variable(Quantity):
+    """Numbers that the statements of a start assign, 0 before that."""
+
+
+class Fresh(Variable):
+    """Whether a start is the first one since the lane was seeded: for what is drawn once a seed."""
+
+    precision = Precision.WEAK
+
+    def __init__(self) -> None:
+        super().__init__(1)
 
 
 class WeightedRows(Quantity):
@@ -277,7 +294,7 @@ def before(quantity: Quantity) -> Quantity:
 
 def joined(*parts: Operand) -> Quantity:
     """Return the concatenation of the parts."""
-    return Joined(*parts)
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], Quantity) else Joined(*parts)
 
 
 def square(x: Operand) -> Quantity:
@@ -299,6 +316,36 @@ def sin(x: Operand) -> Quantity:
 def cos(x: Operand) -> Quantity:
     """Return the cosines, bit-identical to NumPy's."""
     return Computed(Op.COSINE, x)
+
+
+def exp(x: Operand) -> Quantity:
+    """Return the exponentials, bit-identical to NumPy's."""
+    return Computed(Op.EXPONENTIAL, x)
+
+
+def log1p(x: Operand) -> Quantity:
+    """Return the logarithms of 1 + x, bit-identical to NumPy's."""
+    return Computed(Op.LOG1P, x)
+
+
+def cosh(x: Operand) -> Quantity:
+    """Return the hyperbolic cosines, bit-identical to NumPy's."""
+    return Computed(Op.COSH, x)
+
+
+def tanh(x: Operand) -> Quantity:
+    """Return the hyperbolic tangents, bit-identical to NumPy's."""
+    return Computed(Op.TANH, x)
+
+
+def arcsinh(x: Operand) -> Quantity:
+    """Return the inverse hyperbolic sines, bit-identical to NumPy's."""
+    return Computed(Op.ARCSINH, x)
+
+
+def arctan2(y: Operand, x: Operand) -> Quantity:
+    """Return the angles of points (x, y), bit-identical to NumPy's."""
+    return Computed(Op.ARCTAN2, y, x)
 
 
 def clip(x: Operand, low: Operand, high: Operand) -> Quantity:
@@ -341,6 +388,57 @@ def norm(x: Operand) -> Quantity:
     return root(total(square(x)))
 
 
+def mean(x: Operand) -> Quantity:
+    """Return the mean of all elements, added in NumPy's order."""
+    x = as_quantity(x)
+    return total(x) / x.size
+
+
+def smallest(x: Operand) -> Quantity:
+    """Return the smallest element."""
+    x = as_quantity(x)
+    return reduce(minimum, [x[i] for i in range(x.size)])
+
+
+def product(x: Operand) -> Quantity:
+    """Return the product of all elements, multiplied in order."""
+    x = as_quantity(x)
+    return reduce(lambda left, right: left * right, [x[i] for i in range(x.size)])
+
+
+def dot(x: Operand, y: Operand) -> Quantity:
+    """Return the sum of the products, added in order."""
+    x, y = as_quantity(x), as_quantity(y)
+    if x.size != y.size:
+        raise InvalidArgument(f"dot: expected equal lengths, got {x.size} and {y.size}")
+    return Computed(Op.DOT, x, y, size=1)
+
+
+def length(x: Operand) -> Quantity:
+    """Return the Euclidean norm, whose squares are added in order; see also `norm`."""
+    return root(dot(x, x))
+
+
+def in_frame(vectors: Operand, frame: Quantity, *, fused: bool = False) -> Quantity:
+    """Return vectors [n * 3] of the world in a frame, a rotation matrix [9] such as a body's.
+
+    Args:
+        vectors: The vectors.
+        frame: The rotation matrix of the frame.
+        fused: Whether sums of products are rounded once (fused multiply-add), as a matrix product
+            does on most machines, instead of after each operation.
+    """
+    vectors = as_quantity(vectors)
+    code = Op.FUSED_DOT if fused else Op.DOT
+    return joined(
+        *(
+            Computed(code, vectors[k : k + 3], frame[axis::3], size=1)
+            for k in range(0, vectors.size, 3)
+            for axis in range(3)
+        )
+    )
+
+
 def weighted_rows(weights: Quantity, rows: Quantity) -> Quantity:
     """Return the sum [width] of rows [n, width], multiplied by their weights [n].
 
@@ -357,6 +455,11 @@ def weighted_rows(weights: Quantity, rows: Quantity) -> Quantity:
 def uniform(low: Operand, high: Operand, size: int) -> Draw:
     """Return draws of `Generator.uniform(low, high, size)` from the lane's stream."""
     return Draw(Op.UNIFORM, low, as_quantity(high) - low, size=size)
+
+
+def integers(choices: Operand, size: int) -> Draw:
+    """Return draws of `Generator.integers(choices, size)` below 2**32 from the lane's stream."""
+    return Draw(Op.INTEGER, choices, size=size)
 
 
 def standard_normal(size: int) -> Draw:

@@ -290,7 +290,7 @@ def test_functions_are_those_of_the_package() -> None:
     for missing in ("mj_step", "mj_setState", handlers[0]):
         others = {name: functions[name] for name in functions.keys() - {missing}}
         with pytest.raises(ValueError, match="functions: expected"):
-            set_functions(others)
+            set_functions(others, 0)
 
 
 def test_no_functions() -> None:
