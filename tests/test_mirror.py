@@ -39,6 +39,10 @@ TESTED_TOGETHER = {
         "envs/classic_control/test_{parity,parity_steps,rendering,leftovers}.py"
     ),
     "envs/dm_control/models/{arms,dog,generated,mjcf,quadruped}": "envs/dm_control/test_models.py",
+    "envs/dm_control/{arms,cartpole,dog,humanoid,lqr,pendulums}": (
+        "envs/dm_control/test_{suite,parity}.py"
+    ),
+    "envs/dm_control/{planar,quadruped,swimming,targets}": "envs/dm_control/test_{suite,parity}.py",
     "envs/lbf/{drawing,ids}": "envs/lbf/test_env.py",
     "envs/mamujoco/{graphs,ids,models}": "envs/mamujoco/test_{env,parity}.py",
     "envs/rware/{drawing,ids}": "envs/rware/test_env.py",

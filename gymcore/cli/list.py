@@ -42,6 +42,7 @@ FAMILIES = {
     "atari": Family(needs=("ale_py",), replaces=False),
     "lbf": Family(renders=("pygame",)),
     "minigrid": Family(),
+    "dm_control": Family(needs=("mujoco",)),
     "mamujoco": Family(needs=("mujoco",)),
     "mpe": Family(renders=("pygame",)),
     "rware": Family(renders=("pygame",)),

@@ -104,6 +104,32 @@ _MPE = (
     ("simple_world_comm", 3),
 )
 
+# Domains of the control suite: module and class, and its tasks.
+_CONTROL = {
+    "acrobot": ("pendulums:Acrobot", "swingup swingup_sparse"),
+    "ball_in_cup": ("targets:BallInCup", "catch"),
+    "cartpole": (
+        "cartpole:Cartpole",
+        "balance balance_sparse swingup swingup_sparse two_poles three_poles",
+    ),
+    "cheetah": ("planar:Cheetah", "run"),
+    "dog": ("dog:Dog", "stand walk trot run fetch"),
+    "finger": ("targets:Finger", "spin turn_easy turn_hard"),
+    "fish": ("swimming:Fish", "upright swim"),
+    "hopper": ("planar:Hopper", "stand hop"),
+    "humanoid": ("humanoid:Humanoid", "stand walk run run_pure_state"),
+    "humanoid_CMU": ("humanoid:HumanoidCMU", "stand walk run"),
+    "lqr": ("lqr:LQR", "lqr_2_1 lqr_6_2"),
+    "manipulator": ("arms:Manipulator", "bring_ball bring_peg insert_ball insert_peg"),
+    "pendulum": ("pendulums:Pendulum", "swingup"),
+    "point_mass": ("targets:PointMass", "easy hard"),
+    "quadruped": ("quadruped:Quadruped", "walk run fetch"),
+    "reacher": ("targets:Reacher", "easy hard"),
+    "stacker": ("arms:Stacker", "stack_2 stack_4"),
+    "swimmer": ("swimming:Swimmer", "swimmer6 swimmer15"),
+    "walker": ("planar:Walker", "stand walk run"),
+}
+
 
 def _register(rows: Iterable[_Row], checked: bool = True, batched: bool = True) -> None:
     """Register built-in environments; batched ones also have a class `<Name>VectorEnv`."""
@@ -161,6 +187,18 @@ _register(
 _register(
     (f"mpe/{_name}_v{_version}", f"mpe.env:{_name.title().replace('_', '')}Env", None, None, {})
     for _name, _version in _MPE
+)
+
+_register(
+    (
+        f"dm_control/{_name}-{_task}-v0",
+        f"dm_control.{_class}Env",
+        None if _name == "lqr" else 1000,
+        None,
+        {"task": _task},
+    )
+    for _name, (_class, _tasks) in _CONTROL.items()
+    for _task in _tasks.split()
 )
 
 families += [foraging_spec, mamujoco_spec, warehouse_spec]

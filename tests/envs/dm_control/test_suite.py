@@ -1,0 +1,198 @@
+"""The tasks of the control suite: spaces, starts, batches, states and time limits."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gymcore as gym
+from gymcore import error
+
+pytest.importorskip("mujoco", reason="mujoco is not installed")
+
+IDS = sorted(env_id for env_id in gym.registry if env_id.startswith("dm_control/"))
+# Tasks whose lanes write to models, draw until nothing penetrates, or have parts of their own.
+VARIED = (
+    *(
+        "ball_in_cup-catch",
+        "cartpole-three_poles",
+        "cheetah-run",
+        "finger-turn_hard",
+        "lqr-lqr_6_2",
+    ),
+    *("lqr-lqr_6_2", "manipulator-insert_peg", "point_mass-hard", "quadruped-fetch"),
+    "reacher-easy",
+)
+
+
+def same(first: Any, second: Any) -> None:
+    """Assert that two observations, or dicts of them, are equal."""
+    if isinstance(first, dict):
+        assert list(first) == list(second)
+        for name in first:
+            np.testing.assert_array_equal(first[name], second[name], name)
+    else:
+        np.testing.assert_array_equal(first, second)
+
+
+def lane_of(observations: Any, lane: int) -> dict[str, Any]:
+    return {name: rows[lane] for name, rows in observations.items()}
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_observations_rewards_and_limits(env_id: str) -> None:
+    env = gym.make(env_id)
+    observation, info = env.reset(seed=1)
+    assert info == {}
+    assert env.observation_space.contains(observation)
+    actions = np.random.RandomState(1).uniform(-1.0, 1.0, (3, *env.action_space.shape))
+    for action in actions:
+        observation, reward, terminated, truncated, info = env.step(action)
+        assert env.observation_space.contains(observation)
+        assert info == {"discount": 1.0}
+        assert not terminated and not truncated
+        assert np.isfinite(reward)
+    is_lqr = env_id.startswith("dm_control/lqr")
+    assert is_lqr or 0.0 <= reward <= 1.0
+    limit = None if is_lqr else 1000
+    assert env.spec.max_episode_steps == env.unwrapped.step_limit == limit
+    assert env.unwrapped.limit_from_arguments is None
+    assert env.action_space.dtype == np.float64
+
+
+@pytest.mark.parametrize("task", VARIED)
+def test_batches_equal_single_environments_and_states_continue(task: str) -> None:
+    env_id = f"dm_control/{task}-v0"
+    envs = gym.make_vec(env_id, 3, num_threads=2)
+    singles = [gym.make(env_id) for _ in range(3)]
+    observations, _ = envs.reset(seed=5)
+    for lane, env in enumerate(singles):
+        same(env.reset(seed=5 + lane)[0], lane_of(observations, lane))
+    shape = envs.action_space.shape
+    actions = np.random.RandomState(1).uniform(-1.0, 1.0, (12, *shape))
+    results, state = [], None
+    for step, action in enumerate(actions):
+        observations, rewards, *_ = envs.step(action)
+        for lane, env in enumerate(singles):
+            observation, reward, *_ = env.step(action[lane])
+            same(observation, lane_of(observations, lane))
+            assert reward == rewards[lane]
+        if step == 5:
+            state = envs.get_state()
+        elif state is not None:
+            results.append(rewards)
+    results.append(envs.reset()[0])
+    for other in (envs, gym.make_vec(env_id, 3), pickle.loads(pickle.dumps(envs))):
+        other.reset(seed=99)
+        other.set_state(state)
+        for action, expected in zip(actions[6:], results[:-1], strict=True):
+            np.testing.assert_array_equal(other.step(action)[1], expected)
+        same(other.reset()[0], results[-1])
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_episodes_follow_each_other_in_one_stream(mode: str) -> None:
+    env_id, limit = "dm_control/reacher-hard-v0", {"time_limit": 0.1}
+    options = {"vector_kwargs": {"autoreset_mode": mode}, "task_kwargs": limit}
+    envs = gym.make_vec(env_id, 2, flat_observation=True, **options)
+    env = gym.make(env_id, flat_observation=True, task_kwargs=limit)
+    observation, _ = env.reset(seed=4)
+    observations, _ = envs.reset(seed=4)
+    for _ in range(3):
+        np.testing.assert_array_equal(observations[0], observation)
+        truncated = False
+        while not truncated:
+            action = np.ones(2)
+            observation, _, _, truncated, _ = env.step(action)
+            observations, _, _, truncations, _ = envs.step(np.ones((2, 2)))
+            assert truncated == truncations[0]
+        observation, _ = env.reset()
+        if mode == "NextStep":
+            observations, *_ = envs.step(np.ones((2, 2)))
+
+
+def test_arguments_of_the_original() -> None:
+    env = gym.make(
+        "dm_control/cartpole-three_poles-v0",
+        task_kwargs={"num_poles": 2, "sparse": True, "time_limit": 0.5, "random": 3},
+        environment_kwargs={"flat_observation": True, "n_sub_steps": 5, "legacy_step": False},
+    )
+    assert env.observation_space == gym.spaces.Box(-np.inf, np.inf, (8,), np.float64)
+    first, _ = env.reset()
+    np.testing.assert_array_equal(first, env.reset(seed=3)[0])
+    steps = 0
+    while not env.step(np.zeros(1))[3]:
+        steps += 1
+    assert steps + 1 == env.unwrapped.step_limit == 10
+    envs = gym.make_vec("dm_control/cartpole-three_poles-v0", 2, **env.spec.kwargs)
+    np.testing.assert_array_equal(envs.reset()[0][0], first)
+    assert envs.max_episode_steps == 10
+    longer = gym.make(
+        "dm_control/cartpole-balance-v0", environment_kwargs={"control_timestep": 0.02}
+    )
+    assert longer.unwrapped.dt == 0.02
+    assert longer.unwrapped.limit_from_arguments == 500
+
+
+def test_an_explicit_limit_is_used() -> None:
+    arguments: dict[str, Any] = {"max_episode_steps": 3, "task_kwargs": {"time_limit": 5.0}}
+    env = gym.make("dm_control/pendulum-swingup-v0", **arguments)
+    env.reset(seed=1)
+    assert [env.step(np.zeros(1))[3] for _ in range(3)] == [False, False, True]
+    envs = gym.make_vec("dm_control/pendulum-swingup-v0", 2, **arguments)
+    assert envs.max_episode_steps == 3
+
+
+def test_discount_of_an_end() -> None:
+    env = gym.make("dm_control/lqr-lqr_2_1-v0")
+    env.reset(seed=1)
+    env.unwrapped.state = np.full(4, 1e-9)
+    *_, terminated, truncated, info = env.step(np.zeros(1))
+    assert (terminated, truncated, info) == (True, False, {"discount": 0.0})
+
+
+def test_springs_are_drawn_once_a_seed() -> None:
+    env = gym.make("dm_control/lqr-lqr_2_1-v0")
+    env.reset(seed=1)
+    springs = env.unwrapped.model.jnt_stiffness.copy()
+    assert springs[0] == np.random.RandomState(1).uniform(15.0, 25.0)
+    env.reset()
+    np.testing.assert_array_equal(env.unwrapped.model.jnt_stiffness, springs)
+    env.reset(seed=2)
+    assert (env.unwrapped.model.jnt_stiffness != springs).all()
+
+
+def test_parameters_by_lane() -> None:
+    envs = gym.make_vec("dm_control/cheetah-run-v0", 2)
+    mass = envs.get_attr("body_mass")[0]
+    envs.set_attr("body_mass", np.stack([mass, 2.0 * mass]))
+    envs.reset(seed=[1, 1])
+    observations, *_ = envs.step(np.ones((2, 6)))
+    assert not np.array_equal(observations["velocity"][0], observations["velocity"][1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"task_kwargs": {"speed": 1}}, error.ArgumentTypeError, "task_kwargs: expected"),
+        ({"task_kwargs": {"time_limit": 0}}, error.InvalidArgument, "time_limit: expected seconds"),
+        ({"environment_kwargs": {"steps": 1}}, error.ArgumentTypeError, "environment_kwargs: exp"),
+        (
+            {"environment_kwargs": {"n_sub_steps": 1, "control_timestep": 0.01}},
+            error.InvalidArgument,
+            "expected n_sub_steps or control_timestep, got both",
+        ),
+        (
+            {"environment_kwargs": {"control_timestep": 0.015}},
+            error.InvalidArgument,
+            "control_timestep: expected a multiple of",
+        ),
+        ({"task": "fly"}, error.InvalidArgument, "task: expected one of"),
+    ],
+)
+def test_errors(arguments: dict[str, Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        gym.make("dm_control/cartpole-balance-v0", **arguments)
