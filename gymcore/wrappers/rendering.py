@@ -34,8 +34,8 @@ def collecting_metadata(mode: str | None, metadata: Info) -> Info:
         raise error.InvalidArgument(
             f"Expected env.render_mode to not end with '_list', got {mode!r}"
         )
-    modes = metadata.get("render_modes") or ()
-    return {**metadata, "render_modes": [*modes, f"{mode}_list"]}
+    modes, collected = [*(metadata.get("render_modes") or ())], f"{mode}_list"
+    return {**metadata, "render_modes": modes if collected in modes else [*modes, collected]}
 
 
 collected_mode = property(

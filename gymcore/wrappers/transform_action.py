@@ -219,7 +219,8 @@ class DiscretizeAction(NumbersBins, TransformAction[ObsType, int | Array, Array]
         """Return the action that is passed to `env`, a new array.
 
         Raises:
-            InvalidAction: If an index is outside the space, or the number of indices is wrong.
+            InvalidAction: If an index is outside the space or not a number, or the number of
+                indices is wrong.
         """
         number = np.asarray(act)
         if self.multidiscrete:
@@ -256,13 +257,15 @@ class DiscretizeAction(NumbersBins, TransformAction[ObsType, int | Array, Array]
             actions: Bin indices, `[n]`; `[n, n_dims]` with `multidiscrete`.
 
         Raises:
-            InvalidAction: If an index is outside the space.
+            InvalidAction: If an index is outside the space, or not a number.
         """
+        is_valid = actions.dtype.kind in ("iubf" if self.multidiscrete else "iub")
+        if is_valid and not self.multidiscrete:
+            is_valid = bool(((actions >= 0) & (actions < self._count)).all())
+        if not is_valid:
+            raise InvalidAction(f"Expected actions in {self.action_space}, got {actions}")
         bins: Sequence[Array] | Array = np.moveaxis(actions, -1, 0).astype(np.int64, copy=False)
         if not self.multidiscrete:
-            is_valid = actions.dtype.kind in "iub" and (actions >= 0).all()
-            if not is_valid or (actions >= self._count).any():
-                raise InvalidAction(f"Expected actions in {self.action_space}, got {actions}")
             bins = np.unravel_index(bins, tuple(self.bins))
         chosen = np.empty((len(bins[0]), self.n_dims), self._dtype)
         for i, centers in enumerate(self.bin_centers):

@@ -25,7 +25,7 @@ def no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
 
 
-METADATA = {"render_modes": ["rgb_array", "human", "ansi"], "render_fps": 1000}
+METADATA = {"render_modes": ["rgb_array", "human", "ansi", "listed_list"], "render_fps": 1000}
 
 
 def make_env(
@@ -66,7 +66,7 @@ def make_env(
 
 @pytest.mark.parametrize("pop_frames", [True, False])
 @pytest.mark.parametrize("reset_clean", [True, False])
-@pytest.mark.parametrize("mode", ["rgb_array", "ansi", "other"])
+@pytest.mark.parametrize("mode", ["rgb_array", "ansi", "other", "listed"])
 def test_collection_like_gymnasium(mode: str, reset_clean: bool, pop_frames: bool) -> None:
     def scenario(gym: ModuleType) -> list[Any]:
         env = gym.wrappers.RenderCollection(make_env(gym, mode), pop_frames, reset_clean)

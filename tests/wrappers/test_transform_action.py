@@ -208,6 +208,14 @@ def test_a_discretised_action_is_the_callers() -> None:
     assert_same(env.action(4), np.array([2, 2], np.float32))
 
 
+@pytest.mark.parametrize("multidiscrete", [False, True])
+def test_bins_that_are_not_numbers(multidiscrete: bool) -> None:
+    env = DiscretizeAction(box_env(shape=(1,)), 3, multidiscrete)
+    for action in (["bad"], [None], [{}]):
+        with pytest.raises(error.InvalidAction, match="Expected actions in"):
+            env.action(action)
+
+
 def test_many_combinations() -> None:
     box = {"low": -1, "high": 1, "shape": (6,)}
     ours, theirs = both("DiscretizeAction", 30, **box)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gymcore.base.record_constructor import RecordConstructorArgs
 from gymcore.core import ActType, Info, ObsType, Options
-from gymcore.error import ArgumentTypeError, FailedCheck, FailedTypeCheck
+from gymcore.error import FailedCheck, FailedTypeCheck
 from gymcore.vector.vector_env import ArrayType, VectorEnv, VectorWrapper
 
 __all__ = ["DictInfoToList"]
@@ -61,7 +61,7 @@ class DictInfoToList(
             One dict per environment. Numbers are NumPy scalars, rows of arrays are views.
         """
         if not isinstance(vector_infos, dict):
-            raise ArgumentTypeError(f"Expected infos to be a dict, got {type(vector_infos)}")
+            raise FailedTypeCheck(f"Expected infos to be a dict, got {type(vector_infos)}")
         n = self.num_envs
         list_info: list[Info] = [{} for _ in range(n)]
         for key, value in vector_infos.items():
