@@ -2,7 +2,7 @@
 
 The test reads syntax trees, so it also sees imports inside functions and the modules passed to
 `lazy_namespace`. There are no exceptions: if a layer above defines a name of a namespace below, the
-package itself adds it (`add_names`). DESIGN describes the purpose of the layers.
+package itself adds it (`add_names`). docs/architecture.md lists them.
 """
 
 from __future__ import annotations
@@ -168,3 +168,24 @@ def test_imports_go_down() -> None:
 
 def test_no_module_imports_itself_in_a_circle() -> None:
     assert circles() == []
+
+
+def compiled_bases(tree: ast.AST) -> set[str]:
+    """Return the classes of a module that inherit from classes imported from `gymcore_ext`."""
+    compiled = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("gymcore_ext")
+        for alias in node.names
+    }
+    return {
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and compiled & {ast.unparse(base) for base in node.bases}
+    }
+
+
+def test_only_the_documented_classes_inherit_from_compiled_ones() -> None:
+    trees = [ast.parse(path.read_text()) for path in MODULES.values()]
+    names = {name for tree in trees for name in compiled_bases(tree)}
+    assert names == {"LaneGames", "LaneState", "PythonStepBatch"}

@@ -233,7 +233,7 @@ def _python_function(value: Any) -> FunctionType | None:
 
 
 class _Constants:
-    """A module for the interpreter, whose constants are converted with `computed_with`."""
+    """Replaces a module in interpreted functions; its constants are converted."""
 
     def __init__(self, module: ModuleType, array: type) -> None:
         self._module, self._array = module, array

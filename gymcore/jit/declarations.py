@@ -29,7 +29,7 @@ DRAWS = (
     *("standard_normal", "exponential", "standard_exponential", "gamma", "standard_gamma"),
     *("lognormal", "laplace", "triangular", "binomial", "geometric", "poisson"),
 )
-# Those that raise exceptions for wrong arguments, also when compiled.
+# Draws that raise exceptions for wrong arguments, also when compiled.
 CHECKED_DRAWS = {"choice", "integers", *DRAWS[7:]} - {"standard_normal", "standard_exponential"}
 
 Functions: TypeAlias = dict[str, FunctionType]

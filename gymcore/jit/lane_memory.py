@@ -1,7 +1,7 @@
 """Memory for the arrays that compiled functions create, instead of Numba's atomic allocator.
 
 No other thread sees the arrays of a lane, and none outlives the call that creates it. So most of
-them are in memory that the next lane uses again, and their counts of references are inlined.
+them are in memory that the next lane uses again, and their reference counting is inlined.
 """
 
 from __future__ import annotations

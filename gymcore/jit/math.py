@@ -1,7 +1,7 @@
 """The functions of the built-in kernels, and `powf`.
 
-Those of the kernels have the same bits on every machine: each performs the operations of its
-counterpart in `gymcore_ext/include/gymcore/math.h`, in the same order. Numba inlines them, and
+The functions of the kernels have the same bits on every machine: each performs the operations of
+its counterpart in `gymcore_ext/include/gymcore/math.h`, in the same order. Numba inlines them, and
 loops that call them are vectorized.
 """
 

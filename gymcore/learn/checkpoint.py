@@ -195,12 +195,12 @@ def _read_arrays(file: IO[bytes]) -> dict[str, Array]:
     return arrays
 
 
-def _read_array(name: str, content: Any, size: int) -> Array:
+def _read_array(name: str, content: Any, nbytes: int) -> Array:
     """Return an array with its own memory; its header is checked before memory is allocated."""
     if npy.read_magic(content) != (1, 0):
         raise ValueError(f"{name}: expected version 1.0 of the format")
     shape, fortran_order, dtype = npy.read_array_header_1_0(content)
-    remaining = size - content.tell()
+    remaining = nbytes - content.tell()
     if dtype.hasobject or fortran_order or math.prod(shape) * dtype.itemsize != remaining:
         raise ValueError(f"{name}: expected an array of {remaining} bytes, got {dtype} {shape}")
     data = bytearray(remaining)

@@ -379,9 +379,9 @@ class _ObjectStore:
     only when no record contains it any more.
     """
 
-    def __init__(self, num_envs: int, size: int) -> None:
+    def __init__(self, num_envs: int, count: int) -> None:
         self._num_envs = num_envs
-        self._objects: list[object] = [None] * size
+        self._objects: list[object] = [None] * count
         self._first = self._next = 0
         self._last: dict[str, list[int]] = {}
         self._new: dict[str, list[int]] = {}
@@ -471,7 +471,7 @@ def _arrays(
 
 
 def _map(
-    path: str | os.PathLike[str], header: bytes, last: bytes, size: int
+    path: str | os.PathLike[str], header: bytes, last: bytes, nbytes: int
 ) -> npt.NDArray[np.uint8]:
     """Open or make the file of a buffer, and return an array that shares its memory.
 
@@ -480,9 +480,9 @@ def _map(
     if not os.path.exists(path):
         with NewFile(path, overwrite=False) as new, new.part.open("r+b") as file:
             if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, size)  # raises if the disk is full
+                os.posix_fallocate(file.fileno(), 0, nbytes)  # raises if the disk is full
             file.write(header)
-            file.seek(size - len(last))
+            file.seek(nbytes - len(last))
             file.write(last)
     elif not os.path.isfile(path):
         raise InvalidArgument(f"path: expected a regular file, got {path}")
@@ -492,9 +492,9 @@ def _map(
                 flock(file, LOCK_EX | LOCK_NB)
         except BlockingIOError:
             raise InvalidArgument(f"path: {path} is in use by another buffer") from None
-        if (got := os.fstat(file.fileno()).st_size) != size or file.read(len(header)) != header:
+        if (got := os.fstat(file.fileno()).st_size) != nbytes or file.read(len(header)) != header:
             raise InvalidArgument(
                 f"path: expected the file of a buffer with {header[12:].decode().strip()}, which "
-                f"has {size} bytes, got another one with {got} bytes in {path}"
+                f"has {nbytes} bytes, got another one with {got} bytes in {path}"
             )
-        return np.memmap(file, np.uint8, "r+", shape=(size,)).view(np.ndarray)
+        return np.memmap(file, np.uint8, "r+", shape=(nbytes,)).view(np.ndarray)

@@ -187,7 +187,10 @@ class NativeEnv(DrawnEnv[ObsType, ActType], metaclass=NativeEnvMeta):
             **parameters: Values of declared `Parameter` attributes.
         """
         for name in parameters.keys() - self.parameters.keys():
-            raise TypeError(f"{type(self).__name__} got an unexpected keyword argument {name!r}")
+            raise TypeError(
+                f"{type(self).__name__} got an unexpected keyword argument {name!r}; "
+                f"its parameters are {', '.join(self.parameters) or 'none'}"
+            )
         self.render_mode = render_mode
         self._batch = self._own_batch()
         for name, value in parameters.items():

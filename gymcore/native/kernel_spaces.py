@@ -67,7 +67,7 @@ def checked_action(space: object) -> Action | None:
 
 
 def kernel_action(space: Space, agents: Agents | None) -> Action | None:
-    """Return the same as `checked_action` for an action of a lane, which may be a world of agents.
+    """Return the result of `checked_action` for a lane, which may be a world of agents.
 
     If groups of agents differ, an action of the kernel is the numbers of all agents in order.
     """

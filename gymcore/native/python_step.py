@@ -26,7 +26,7 @@ class PythonStepBatch(Batch):
         return self._step(action) if self.is_ready else super().step_single(action)  # raises
 
     def step_single_array(self, action: Any) -> tuple[object, float, bool]:
-        """Step by an action that is an array; return the same as `step_single`."""
+        """Step by an action that is an array; return the results of `step_single`."""
         return self._step(action) if self.is_ready else super().step_single_array(action)
 
     def _step(self, action: object) -> tuple[object, float, bool]:

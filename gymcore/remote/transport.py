@@ -67,8 +67,8 @@ class Connection:
                 if hasattr(socket, name):
                     peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), seconds)
 
-    def _expect(self, size: int) -> None:
-        self._part, self._received = memoryview(bytearray(size)), 0
+    def _expect(self, nbytes: int) -> None:
+        self._part, self._received = memoryview(bytearray(nbytes)), 0
 
     # --- sending -------------------------------------------------------------------------------
 

@@ -398,7 +398,7 @@ def _cast_bound(
 def _cast_array(
     name: str, bound: Array, shape: tuple[int, ...], dtype: DType
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Do the same as `_cast_bound` for a bound given as an array."""
+    """Return the results of `_cast_bound` for a bound given as an array."""
     if bound.shape != shape:
         raise error.InvalidArgument(
             f"Box {name}.shape doesn't match provided shape, "

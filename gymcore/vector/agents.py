@@ -43,7 +43,7 @@ class Agents:
             names: The names of agents, or how many there are: `agent_0`, `agent_1`, ... A dict has
                 the names of each group.
             observation_space: Space of one agent's observation; a dict with that of each group.
-            action_space: Space of one agent's action, likewise.
+            action_space: Space of one agent's action; a dict with that of each group.
 
         Raises:
             InvalidArgument: If names are missing or given twice, or groups lack a space.

@@ -641,7 +641,7 @@ cdef class Batch:
         return self._single(&action)
 
     def step_single_array(self, action):
-        """Step the only lane with an action that is an array [action_size]; return the same as `step_single`."""
+        """Step the only lane with an action that is an array [action_size]; return the results of `step_single`."""
         self._check_single()
         return self._single(cnp.PyArray_DATA(self._actions(action, self.action_shape[1:])))
 

@@ -122,7 +122,7 @@ cdef int read_kernel(object capsule, kernel_t* kernel) except -1:
 
 
 cdef int check_agents(const kernel_t* kernel) except -1:
-    """Raise unless a world of agents is complete: the engine accesses rows of agents in actions and observations."""
+    """Check the rows of agents in actions and observations, which the engine accesses without further checks."""
     cdef const int32_t* actions = kernel.agent_actions
     cdef int32_t k, first, count
     if not 0 < kernel.agents <= MAX_AGENTS:

@@ -83,7 +83,7 @@ cdef void step_worlds(
     const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
     int64_t hi
 ) noexcept nogil:
-    """The same for worlds of agents, with rows of rewards and ends."""
+    """Step worlds of agents. Rewards and ends are [lanes, agents]."""
     cdef struct_lanes_t* self = <struct_lanes_t*> columns.lanes
     cdef double values[MAX_NUMBERS]
     cdef void* rows[MAX_PARTS]

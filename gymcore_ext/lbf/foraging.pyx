@@ -215,7 +215,11 @@ cdef void move(const field_t* field, lane_t* lane, const int64_t* actions) noexc
 cdef void load(
     const field_t* field, lane_t* lane, const parameters_t* p, const int64_t* actions, double* rewards
 ) noexcept nogil:
-    """Remove each food whose level the levels of the players that load it reach together, and reward these players."""
+    """Let players load the foods beside them.
+
+    A food is removed if the levels of its players sum up to at least its level. They share the reward; else they pay
+    the penalty.
+    """
     cdef int[MAX_ITEMS] loaded      # index of the food that a player loads, or -1
     cdef item_t* players = players_of(lane)
     cdef item_t* food
@@ -358,7 +362,7 @@ LANE_FUNCTIONS = functions_capsule(&functions)
 
 
 cdef class Field:
-    """What the worlds of a batch have in common.
+    """Description of a world, which all worlds of a batch share.
 
     Args:
         rows, columns: size of the field.

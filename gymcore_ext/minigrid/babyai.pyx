@@ -149,8 +149,9 @@ cdef void generate(build_t* b) noexcept nogil:
             reject_trivial(b)
         if b.fault not in (REJECTED, NO_PLACE, NOT_CONNECTED, ENDLESS):
             break
-        # Thousands of doors were tried, a hundred times the work of other levels; or a million places, where MiniGrid
-        # tries forever: about one in 800 levels of SynthS5R2 has no room for the agent.
+        # Some faults take much longer than others, so they count as more rounds: NOT_CONNECTED comes after thousands of
+        # doors, ENDLESS after a million positions. MiniGrid never gives up there: about one in 800 levels of SynthS5R2
+        # has no room for the agent.
         rounds += 100 if b.fault == NOT_CONNECTED else MANY_LEVELS // 8 if b.fault == ENDLESS else 1
     if b.fault == REJECTED:
         b.fault = ENDLESS
@@ -264,7 +265,7 @@ cdef void go_to_red_blue_ball(build_t* b) noexcept nogil:
     add_task(b, GO_TO, describe(BALL, color))
 
 
-cdef void go_to_unlocked(build_t* b) noexcept nogil:
+cdef void go_to_object_in_locked_room(build_t* b) noexcept nogil:
     cdef int door, room = lock_random_room(b, 2, False, &door)
     add_task(b, GO_TO, describe_object(b, add_distractors(b, room % b.columns, room // b.columns, 1, False)))
 
@@ -619,7 +620,7 @@ cdef int add_rules(const char* name, generate_t attempt, const char* arguments="
 add_rules("GoTo", go_to, "num_dists doors_open")
 add_rules("GoToRedBall", go_to_red_ball, "num_dists grey")
 add_rules("GoToRedBlueBall", go_to_red_blue_ball, "num_dists")
-add_rules("GoToImpUnlock", go_to_unlocked)
+add_rules("GoToImpUnlock", go_to_object_in_locked_room)
 add_rules("GoToDoor", go_to_door)
 add_rules("GoToObjDoor", go_to_object_or_door)
 add_rules("Open", open_any)

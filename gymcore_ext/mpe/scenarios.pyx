@@ -382,7 +382,7 @@ cdef bint spread_reward(const world_t* world, lane_t* lane, const parameters_t* 
 cdef float* spread_observe(const world_t* world, const lane_t* lane, int agent, float* out) noexcept nogil:
     cdef int others = world.agent_neighbors if world.agent_neighbors else world.agents - 1
     out = put_agents(formation_observe(world, lane, agent, out), world, lane, agent)
-    return put_zeros(out, world.words * others)  # messages: all agents are silent
+    return put_zeros(out, world.words * others)  # the messages of agents that cannot speak
 
 
 # --- tag, world_comm --------------------------------------------------------------------------------------------------
@@ -535,7 +535,7 @@ cdef void place_treasures(const world_t* world, lane_t* lane, const parameters_t
 
 
 cdef double collect(const world_t* world, lane_t* lane) noexcept nogil:
-    """Let collectors pick treasures up and deliver them; place those that were picked up before this step anew.
+    """Let collectors pick treasures up and deliver them; place again those that were picked up before this step.
 
     Returns the reward of all agents for the treasures that were picked up or delivered.
     """
@@ -720,7 +720,7 @@ ENTITY = np.dtype([
 
 
 cdef class World:
-    """What the worlds of a batch have in common.
+    """Description of a world, which all worlds of a batch share.
 
     Args:
         scenario: name of the scenario.
@@ -821,7 +821,7 @@ cdef class World:
             ("messages", np.float64, (agents, self.world.words)),
             ("kinds", np.float64, entities if self.world.kinds else 0)])
 
-    def arrange(self, parts):
+    def set_observation_rows(self, parts):
         """Set in which array of an observation each agent has its row, one after another."""
         cdef int k
         sizes = {}

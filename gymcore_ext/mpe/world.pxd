@@ -137,12 +137,12 @@ cdef inline double distance(const lane_t* lane, int a, int b) noexcept nogil:
 
 # Return the distance of an entity to the nearest of the entities [lo, hi); infinity for an empty range.
 cdef inline double nearest(const lane_t* lane, int entity, int lo, int hi) noexcept nogil:
-    cdef double square, least = INFINITY
+    cdef double square, smallest = INFINITY
     cdef int k
     for k in range(lo, hi):
         square = square_distance(lane, k, entity)
-        least = square if square < least else least
-    return sqrt(least)
+        smallest = square if square < smallest else smallest
+    return sqrt(smallest)
 
 cdef inline bint touch(const world_t* world, const lane_t* lane, int a, int b) noexcept nogil:
     return distance(lane, a, b) < world.entities[a].size + world.entities[b].size

@@ -382,11 +382,11 @@ cdef enum:
     ARRAY = 5       # detail: NumPy type number | axes << 8; the length of each axis as npy_intp, then the values
     DICT = 6        # detail: number of entries; each has a word with the length of its key, the key, and a value
 
-ctypedef struct cursor_t:
+ctypedef struct byte_cursor_t:
     char* at
     char* end
 
-cdef char* next_bytes(cursor_t* cursor, size_t nbytes) noexcept:
+cdef char* next_bytes(byte_cursor_t* cursor, size_t nbytes) noexcept:
     """Return the address of the next bytes, padded to words, and pass them; NULL if there are not enough."""
     cdef char* place = cursor.at
     nbytes = (nbytes + 7) & ~<size_t> 7
@@ -396,18 +396,18 @@ cdef char* next_bytes(cursor_t* cursor, size_t nbytes) noexcept:
     return place
 
 
-cdef bint put_bytes(cursor_t* cursor, const void* data, size_t nbytes) noexcept:
+cdef bint put_bytes(byte_cursor_t* cursor, const void* data, size_t nbytes) noexcept:
     cdef char* place = next_bytes(cursor, nbytes)
     if place != NULL and nbytes:
         memcpy(place, data, nbytes)
     return place != NULL
 
 
-cdef bint put_word(cursor_t* cursor, uint64_t word) noexcept:
+cdef bint put_word(byte_cursor_t* cursor, uint64_t word) noexcept:
     return put_bytes(cursor, &word, 8)
 
 
-cdef bint put_value(cursor_t* cursor, object value) except -1:
+cdef bint put_value(byte_cursor_t* cursor, object value) except -1:
     """Write a value; return False if it does not fit, or is not a number, an array of numbers, or a dict of these."""
     cdef double real
     cdef int64_t number
@@ -435,7 +435,7 @@ cdef bint put_value(cursor_t* cursor, object value) except -1:
     return place != NULL
 
 
-cdef bint put_dict(cursor_t* cursor, dict value) except -1:
+cdef bint put_dict(byte_cursor_t* cursor, dict value) except -1:
     cdef Py_ssize_t length
     cdef const char* text
     if not put_word(cursor, DICT | <uint64_t> len(value) << 8):
@@ -449,7 +449,7 @@ cdef bint put_dict(cursor_t* cursor, dict value) except -1:
     return True
 
 
-cdef bint put_array(cursor_t* cursor, cnp.ndarray array) except -1:
+cdef bint put_array(byte_cursor_t* cursor, cnp.ndarray array) except -1:
     cdef int rank = cnp.PyArray_NDIM(array)
     if cnp.PyArray_TYPE(array) not in number_types or not cnp.PyArray_ISCARRAY_RO(array):
         return False
@@ -459,11 +459,11 @@ cdef bint put_array(cursor_t* cursor, cnp.ndarray array) except -1:
         and put_bytes(cursor, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array)))
 
 
-cdef uint64_t take_word(cursor_t* cursor) noexcept:
+cdef uint64_t take_word(byte_cursor_t* cursor) noexcept:
     return (<uint64_t*> next_bytes(cursor, 8))[0]
 
 
-cdef object take_value(cursor_t* cursor):
+cdef object take_value(byte_cursor_t* cursor):
     """Read a value that `put_value` has written."""
     cdef uint64_t word = take_word(cursor)
     cdef uint64_t payload
@@ -542,7 +542,7 @@ cdef class InfoSlots:
         Raises:
             TypeError: If a value cannot be pickled; the message names the keys that lead to it. The lane is then empty.
         """
-        cdef cursor_t cursor
+        cdef byte_cursor_t cursor
         cdef uint64_t flags = FILLED
         if self.word_of(lane) != 0:
             store64(<word64*> &self.words[lane], 0)
@@ -591,7 +591,7 @@ cdef class InfoSlots:
         Raises:
             ValueError: If the infos overflowed and the pickle is missing, or cannot be loaded here.
         """
-        cdef cursor_t cursor
+        cdef byte_cursor_t cursor
         cdef uint64_t word = self.word_of(lane)
         if word == 0:
             return {}, None, None

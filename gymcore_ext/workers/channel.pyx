@@ -232,7 +232,7 @@ cdef class Channel:
             if self.selected[k] and not channel_answered(&self.channel, k, request)]
 
     def status(self, Py_ssize_t worker):
-        """Return the status in the last reply of a worker, to whichever request."""
+        """Return the status in the last reply of a worker, whichever request it answers."""
         self._check_worker(worker)
         return <int32_t> <uint32_t> load64(&self.channel.slots[worker].answer)
 
@@ -331,7 +331,7 @@ cdef class Channel:
             raise ValueError(
                 f"batch_size: expected 1 to the {self.parent.submitted} lanes outstanding, got {batch_size}")
         while True:
-            goal = self._gather()
+            goal = self._queue_ready_lanes()
             if self.parent.count >= batch_size:
                 return self._hand_out(batch_size)
             goal += <uint64_t> (batch_size - self.parent.count)
@@ -343,8 +343,8 @@ cdef class Channel:
             spin = 0
             PyErr_CheckSignals()
 
-    cdef uint64_t _gather(self) except? 0:
-        """Move ready lanes from the rings to the queue; return how many lanes had completed in total before."""
+    cdef uint64_t _queue_ready_lanes(self) except? 0:
+        """Move ready lanes from the rings to the queue; return the total number of completions before."""
         cdef uint64_t completed
         if not gather(&self.channel, &self.parent, &completed):
             raise RuntimeError("channel: the shared memory was overwritten")
@@ -381,7 +381,7 @@ cdef class Channel:
         cdef const int64_t* values = <const int64_t*> cnp.PyArray_DATA(vector)
         cdef Py_ssize_t i
         # Gather first, so that a ring has at most two entries of a lane: one that was given up, and a current one.
-        self._gather()
+        self._queue_ready_lanes()
         for i in range(cnp.PyArray_SIZE(vector)):
             forget_lane(&self.channel, &self.parent, values[i])
 

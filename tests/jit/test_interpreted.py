@@ -76,6 +76,11 @@ def plain(value: Any) -> Any:
     )
 
 
+def test_an_unknown_parameter_is_an_error_that_lists_the_parameters() -> None:
+    with pytest.raises(TypeError, match=r"'gravitation'; its parameters are .*gravity.*length"):
+        CartPole(debug=True, gravitation=3)
+
+
 def test_a_class_registers_by_itself(registries: Any) -> None:
     gym.register("Arm-v0", Arm, max_episode_steps=9)
     with gym.make_vec("Arm-v0", 2, debug=True) as envs:

@@ -36,9 +36,9 @@ class ForagingEnv(StructEnv):
     equal those of lbforaging 2.0 for the same seed, to the bit.
 
     - Observation of an agent: float32. Row, column and level of each food that it sees, (-1, -1, 0)
-      for others; then the same of itself and of the other players. Places are relative to the
-      upper left corner of what it sees. With `grid_observation`, three layers of the cells around
-      it: levels of players, levels of foods, and whether a cell is free.
+      for others; then row, column and level of itself and of the other players. Places are
+      relative to the upper left corner of what it sees. With `grid_observation`, three layers of
+      the cells around it: levels of players, levels of foods, and whether a cell is free.
     - Action of an agent: `Discrete(6)`, 0 nothing, 1 up, 2 down, 3 left, 4 right, 5 load. A player
       cannot go to a cell with food, and stays if another one also goes to its cell or stays there.
     - Reward of an agent for a food: its level times the food's, divided by the sum of the levels of

@@ -181,7 +181,7 @@ class ParticleEnv(StructEnv):
             self.agents = Agents(groups, observed, acted)
         # A `Dict` sorts its keys; this is the order of the arrays of an observation.
         parts = {name: k for k, group in enumerate(sorted(groups)) for name in groups[group]}
-        world.arrange([parts[name] for name in names])
+        world.set_observation_rows([parts[name] for name in names])
         self.lane_bytes, self.shared = world.lane_bytes, world.capsule
         self.spaces_of_lane = self.agents.world_spaces
         return super().make_batch(num_envs, **options)

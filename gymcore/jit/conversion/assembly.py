@@ -27,7 +27,7 @@ from gymcore.spaces.space import Space
 __all__ = ["converted_module", "formatted"]
 
 _LONG = 1000  # characters of a constant that is not formatted
-# What mypy cannot know about functions of a lane.
+# Checks of mypy that functions of a lane cannot pass.
 _MYPY = (
     "# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs\n"
     '# mypy: disable-error-code="override, valid-type"\n'
@@ -120,7 +120,7 @@ def _root(unit: Unit, name: str, root: str) -> tuple[str, str]:
 
 
 def _initial(unit: Unit, code: str) -> Iterator[str]:
-    """Yield the assignments of what `reset` does not assign, `__init__` does, and the code uses."""
+    """Yield assignments of attributes that the code uses and only `__init__` assigns."""
     waiting = [
         (name, layout, unit.trace.initial.get(name))
         for name, layout in unit.layouts.items()

@@ -131,7 +131,7 @@ class Calls(Expressions):
         return f"np.float32({text})" if is_rounded and name != "float32" else text
 
     def _method(self, node: ast.Call, method: ast.Attribute) -> str | None:
-        """Return the text of a call of a method of a value, if it is not to stay."""
+        """Return the text for a call of a value's method; None if the call needs no change."""
         owner, name = method.value, method.attr
         if "np_random" in ast.unparse(owner) or self.bindings.get(ast.unparse(owner)):
             return None
@@ -155,7 +155,7 @@ class Calls(Expressions):
         return f"{self.unit.helper(name, body, names).name}({self.joined(args)})"
 
     def _over_items(self, items: ast.expr, name: str) -> str | None:
-        """Return the text of a function over the items of an argument, if it is not to stay."""
+        """Return the text for the call `name(items)`; None if the call needs no change."""
         if isinstance(items, (ast.GeneratorExp, ast.ListComp)) and name in ("min", "max"):
             return f"np.{name}({self.comprehension(items, 'list')})"
         if isinstance(items, (ast.GeneratorExp, ast.ListComp)):

@@ -88,23 +88,23 @@ class Local(NamedTuple):
 
 
 class Alias(NamedTuple):
-    """The text that a name stands for."""
+    """The text that replaces a name."""
 
     text: str
 
 
 Binding = Known | Rng | Table | Record | Local | Alias | list[str]
-"""What a local name stands for, if it is not a variable; a list has the texts of its items."""
+"""Replaces a local name that is not a variable; a list has the texts of its items."""
 
 
 class Expressions:
     """Expressions of one function in the calls that it runs in.
 
     Attributes:
-        unit: What the functions of the class share.
+        unit: The class, and decisions that its functions share.
         source: The function.
         chain: The calls that it runs in.
-        bindings: Local names that stand for something else than a variable.
+        bindings: The replacement of each local name that is not a variable.
         only_state: Whether local variables must not be used.
     """
 
@@ -333,7 +333,7 @@ class Expressions:
         return self.replaced(node) if result is None else str(result)
 
     def as_value(self, node: ast.expr) -> str:
-        """Return the text of an expression that a name will stand for; tuples stay tuples."""
+        """Return the text of an expression that a name is bound to; tuples stay tuples."""
         path = self.path(node)
         is_tuple = path is not None and path[1].kind is tuple and len(path[1].shape) == 1
         texts = self.elements(node) if is_tuple else None

@@ -38,7 +38,7 @@ class Layout(NamedTuple):
         dtype: Type of a number, or of the elements of an array; None for a record.
         shape: Shape of an array.
         items: Layout of each item of a record, by name.
-        optional: Whether the value may be None, which is a field of its own.
+        optional: Whether the value may be None; a field of its own says whether it is.
     """
 
     kind: type

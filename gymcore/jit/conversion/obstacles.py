@@ -1,4 +1,4 @@
-"""What cannot be converted: the place, the reason, and the smallest change that would do."""
+"""Code that cannot be converted: the place, the reason, and the smallest change that would do."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _result(place: str, call: Callable[..., Result], *args: object, **kwargs: ob
 
 
 def _leaves(space: Space, result: Result) -> Iterator[tuple[str, object]]:
-    """Yield name and value of each part of what `reset` or `step` returns."""
+    """Yield name and value of each part of the results of `reset` or `step`."""
     observation, *numbers, info = result
     for keys, leaf in leaves(space):  # in the dtype of its space
         part = functools.reduce(lambda value, key: value[key], keys, observation)

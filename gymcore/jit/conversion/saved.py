@@ -121,7 +121,7 @@ def _key(cls: type, options: dict[str, object]) -> bytes:
 
 @functools.cache
 def _versions() -> bytes:
-    """Return what the text depends on besides the class: Python, NumPy, and this package."""
+    """Return the inputs of the text besides the class: Python, NumPy, and this package."""
     files = sorted(Path(__file__).parents[1].rglob("*.py"))
     versions = f"{sys.version} {np.__version__} {platform.machine()}".encode()
     return versions + b"".join(file.read_bytes() for file in files)

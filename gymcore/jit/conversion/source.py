@@ -58,7 +58,7 @@ class Source:
         function: The function.
         tree: Its syntax tree; line 1 is the first line of `lines`.
         lines: Its text without the common indent, as bytes, because columns count bytes.
-        file, first_line: Where it stands.
+        file, first_line: Place of the definition.
         defaults: The default of each argument.
         owner: The class that defines it, or None.
     """
@@ -82,7 +82,7 @@ class Source:
             if isinstance(node, ast.Attribute) and re.match(r"__\w*[^_]_?$", node.attr) and owner:
                 node.attr = f"_{owner.__name__.lstrip('_')}{node.attr}"
 
-    outer_self = ""  # what a function that is defined in another one sees of that
+    outer_self = ""  # of a nested function: names of the enclosing one
     outer_names: frozenset[str] | set[str] = frozenset()
 
     @property
@@ -148,7 +148,7 @@ class Source:
         return names
 
     def is_flat_list(self, name: str) -> bool:
-        """Return whether items are appended to a list only beside the statement that makes it."""
+        """Return whether items are appended to a list only in the block that creates it."""
         appends = f"{name}.append("
         blocks = [getattr(node, "body", None) for node in ast.walk(self.tree)]
         texts = [[ast.unparse(s) for s in block] for block in blocks if isinstance(block, list)]

@@ -35,10 +35,10 @@ _IGNORED = re.compile(
     r"(print|logger|warnings|logging)\b|(gym|gymnasium)\.logger\b|\w+\.(render|close)\("
     r"|.*_space\.seed\("
 )
-# What code raises for syntax that it does not expect.
+# Exceptions of this converter for syntax that it does not expect.
 _UNEXPECTED = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
 _VALUE = " as a value"  # in the role of `reset` and `step` that return the observation
-# What a function that only observes must not do.
+# Changes and draws, which a function that only observes must not contain.
 _CHANGES = re.compile(r"(?m)^ *state\.[\w\[\], :.]* [-+*/%&|]?=|\brng\b")
 
 

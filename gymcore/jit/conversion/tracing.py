@@ -73,14 +73,14 @@ def deep_kind(value: object, depth: int = 3) -> object:
 
 
 class Trace:
-    """What runs of the original showed.
+    """Results of runs of the original.
 
     Attributes:
         env: The environment, which has been stepped.
         initial: Its attributes after `__init__`.
         kinds: The kinds of each expression, by chain and syntax.
         samples: Values of each attribute after `reset` and `step`, one of each kind.
-        infos: The same for each key of the infos.
+        infos: Values of each key of the infos, one of each kind.
         owners: The class that defines each function that ran, or None.
         has_variants: Whether the first step of an episode computes in other types than the next.
     """
@@ -254,7 +254,7 @@ class _Instrument(ast.NodeTransformer):
         self._numbers, self._first = numbers, first
 
     def statements(self, node: ast.stmt) -> list[ast.stmt]:
-        """Return the statements that stand for one."""
+        """Return the statements that replace a statement."""
         result = self.visit(node)
         return result if isinstance(result, list) else [result]
 

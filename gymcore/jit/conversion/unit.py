@@ -1,4 +1,4 @@
-"""What the functions of a converted class share: state, parameters, constants and helpers."""
+"""A class under conversion: the state, parameters, constants and helpers of its functions."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class Helper(NamedTuple):
 
 
 class Unit:
-    """What the converted functions of a class share.
+    """A class under conversion, and the decisions that its functions share.
 
     Attributes:
         cls: The original class.
-        trace: What its runs showed.
+        trace: Results of its runs.
         observation_space: The space of observations.
         layouts: The layout of each attribute in the state.
         stores_observation, stores_info: Whether `step` writes them into the state, because they
@@ -72,8 +72,8 @@ class Unit:
         constants: The constants of the module.
         helpers: The converted functions, in the order of their definitions.
         seeded: Whether `reset` has seeded the generator.
-        obstacles: What cannot be converted.
-        doubts: What may make results differ.
+        obstacles: Code that cannot be converted.
+        doubts: Code whose results may differ.
     """
 
     def __init__(self, cls: type, trace: Trace, observation_space: Space) -> None:
@@ -94,7 +94,7 @@ class Unit:
             if isinstance(node.ctx, ast.Load)
         }
         self.local_names = {name for source in self.sources for name in source.names}
-        self.fixed = {name for source in self.sources for name in _lengths(source)}
+        self.fixed = {name for source in self.sources for name in _length_attributes(source)}
         self.layouts: dict[str, Layout] = {}
         self.bad: dict[str, tuple[str, str]] = {}
         for name in sorted(trace.names - {"np_random", "_np_random"}):
@@ -109,7 +109,7 @@ class Unit:
                 reason, change = problem.args
                 change = change.replace("it", f"`self.{name}`", 1)
                 self.bad[name] = reason, self._padding(name, samples) or change
-        # What only `render` reads is left out if a lane cannot have it.
+        # Attributes that only `render` reads are left out if a lane cannot have them.
         ran = (source for source in self.sources if source.function in trace.owners)
         needed = {name for source in ran for name in read_attributes(source)}
         self.read -= self.bad.keys() - needed
@@ -217,7 +217,7 @@ class Unit:
         return "\n".join(texts)
 
 
-def _lengths(source: Source) -> set[str]:
+def _length_attributes(source: Source) -> set[str]:
     """Return the attributes that the lengths of arrays depend on."""
     names: set[str] = set()
     for node in ast.walk(source.tree):

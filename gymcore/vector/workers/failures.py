@@ -21,7 +21,7 @@ class Failure(NamedTuple):
     Attributes:
         lane: Index of the environment in the whole batch.
         call: The call that raised: "reset", "step", "render", ...
-        kind: Name of the exception's class.
+        class_name: Name of the exception's class.
         message: The message, `str(exception)`.
         traceback: Text of the traceback.
         pickled_class: Pickle of the class or of its nearest base that can be pickled, or None.
@@ -30,7 +30,7 @@ class Failure(NamedTuple):
 
     lane: int
     call: str
-    kind: str
+    class_name: str
     message: str
     traceback: str
     pickled_class: bytes | None
@@ -61,7 +61,7 @@ def failures_error(failures: Sequence[Failure]) -> EnvironmentFailed:
         original if isinstance(original, BaseException) else None,
         "\n".join(failure.traceback for failure in failures),
         kind=kind if isinstance(kind, type) else None,
-        name=first.kind,
+        name=first.class_name,
         text=first.message,
     )
     if isinstance(original, BaseException):

@@ -143,7 +143,7 @@ class WorkerMessage(TypedDict, total=False):
     """Message of a worker through its pipe: a reply, or a report when it starts or crashes.
 
     Attributes:
-        spec: Its environments, when they are made.
+        spec: Description of its environments, sent once they are made.
         crash: The traceback of an exception that ends the worker.
         failures: Exceptions of environments.
         result: One result for each lane, of a call or of saving states.

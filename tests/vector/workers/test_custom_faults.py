@@ -260,7 +260,7 @@ def test_environments_whose_close_raises(make):
 
     engine = make([Env])
     [failure] = engine.close()
-    assert (failure.kind, failure.call, failure.message) == ("OSError", "close", "no")
+    assert (failure.class_name, failure.call, failure.message) == ("OSError", "close", "no")
 
 
 @forking
