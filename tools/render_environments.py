@@ -1,7 +1,7 @@
 """Render the images of docs/environments: each environment some steps into an episode.
 
 Atari is one contact sheet of twelve games; MiniGrid and BabyAI are twelve levels, MPE is twelve
-worlds, level-based foraging two fields, RWARE two warehouses.
+worlds, level-based foraging two fields, RWARE two warehouses, the control suite twenty tasks.
 
 python tools/render_environments.py [ID...]
 """
@@ -109,6 +109,31 @@ LEVELS = (
 )
 
 
+# Tasks of all domains of the control suite, and the camera that shows it best.
+TASKS = {
+    "acrobot-swingup": 0,
+    "ball_in_cup-catch": 0,
+    "cartpole-three_poles": 0,
+    "cheetah-run": 0,
+    "dog-fetch": 2,
+    "finger-spin": 0,
+    "fish-swim": 1,
+    "hopper-hop": 0,
+    "humanoid-walk": 0,
+    "humanoid_CMU-run": 1,
+    "lqr-lqr_6_2": 0,
+    "manipulator-insert_peg": 0,
+    "pendulum-swingup": 0,
+    "point_mass-easy": 0,
+    "quadruped-walk": 1,
+    "quadruped-fetch": 2,
+    "reacher-easy": 0,
+    "stacker-stack_4": 0,
+    "swimmer-swimmer15": 0,
+    "walker-run": 0,
+}
+
+
 def sheet_of(frames: list[np.ndarray], columns: int) -> pygame.Surface:
     """Arrange frames of one size in rows."""
     rows = [np.pad(frame, ((0, 4), (0, 4), (0, 0))) for frame in frames]
@@ -133,6 +158,23 @@ def levels(columns: int = 6, side: int = 160) -> pygame.Surface:
         place = (side - size[0]) // 2, (side - size[1]) // 2
         square.blit(pygame.transform.smoothscale(picture, size), place)
         frames.append(pygame.surfarray.array3d(square).swapaxes(0, 1))
+    return sheet_of(frames, columns)
+
+
+def domains(columns: int = 5) -> pygame.Surface:
+    """Return a frame of these tasks of the control suite, after some random actions."""
+    frames = []
+    for task, camera in TASKS.items():
+        env_id, size = f"dm_control/{task}-v0", {"width": 480, "height": 360}
+        with gym.make(env_id, render_mode="rgb_array", camera_id=camera, **size) as env:
+            env.reset(seed=4)
+            env.action_space.seed(4)
+            for _ in range(8):
+                env.step(np.clip(env.action_space.sample(), -1, 1))
+            frame = env.render()
+        picture = pygame.image.frombuffer(np.ascontiguousarray(frame), (480, 360), "RGB")
+        small = pygame.transform.smoothscale(picture, (160, 120))
+        frames.append(pygame.surfarray.array3d(small).swapaxes(0, 1))
     return sheet_of(frames, columns)
 
 
@@ -184,6 +226,7 @@ SHEETS = {
     "Atari": games,
     "MiniGrid": levels,
     "MPE": worlds,
+    "DeepMindControl": domains,
     "LBF": partial(side_by_side, "Foraging-8x8-2p-3f-v3", "Foraging-8x8-4p-5f-v3", steps=4),
     "RWARE": partial(side_by_side, "rware-small-4ag-v2", "rware-medium-8ag-v2", steps=60),
 }
