@@ -37,7 +37,7 @@ def model_xml(domain: str, **arguments: object) -> str:
     Raises:
         InvalidArgument: If there is no such domain, or an argument is not one of the domain's.
 
-    Example:
+    Examples:
         >>> from gymcore.envs.dm_control.models import model_xml
         >>> model_xml("cartpole", poles=3).count("<body")
         4
