@@ -2,7 +2,8 @@
 
 Converts Gymnasium's own classes, that of the documentation, and classes of packages from PyPI that
 nobody wrote for this project, as they are or with the few changed lines that the report of their
-obstacles proposes. Packages that are not installed are left out:
+obstacles proposes. Times are processor times, and "hand" is the rate relative to that of the same
+physics written by hand (hand_written.py). Packages that are not installed are left out:
 
     pip install --no-deps safety-gridworlds-gymnasium stokasta or-gym-inventory or-gymnasium \
         popgym gym-simplegrid tornadocliff-env kaist-or-gym gym-lqr gym-sailing gym-anytrading \
@@ -143,6 +144,7 @@ class Row(NamedTuple):
     saved_s: float = np.nan
     compiled: float = np.nan
     python: float = np.nan
+    by_hand: float = np.nan
 
 
 def class_of(subject: Subject, folder: Path) -> tuple[type, dict[str, Any]]:
@@ -191,46 +193,55 @@ def _imported(source: str, name: str, package: str, folder: Path) -> Any:
     return module
 
 
-def rate(envs: Any, seconds: float) -> float:
-    """Return the steps of lanes in a second, with random actions."""
-    envs.reset(seed=0)
-    envs.action_space.seed(0)
-    actions = [envs.action_space.sample() for _ in range(8)]
-    envs.step(actions[0])
-    best = 0.0
-    for _ in range(3):
-        count, start = 0, time.perf_counter()
-        while (spent := time.perf_counter() - start) < seconds / 3 or count == 0:
-            envs.step(actions[count % 8])
-            count += 1
-        best = max(best, count * envs.num_envs / spent)
+def rates(batches: list[Any], rounds: int = 3) -> list[float]:
+    """Return the steps of lanes in a second of processor time, with random actions.
+
+    Each result is the best of several turns, in which one batch follows the other.
+    """
+    actions, best = [], [0.0] * len(batches)
+    for envs in batches:
+        envs.reset(seed=0)
+        envs.action_space.seed(0)
+        actions.append([envs.action_space.sample() for _ in range(8)])
+        envs.step(actions[-1][0])
+    for _ in range(rounds):
+        for k, envs in enumerate(batches):
+            count, start = 0, time.process_time()
+            while (spent := time.process_time() - start) < 0.25 or count == 0:
+                envs.step(actions[k][count % 8])
+                count += 1
+            best[k] = max(best[k], count * envs.num_envs / spent)
     return best
 
 
 def measure(subject: Subject, folder: Path) -> Row:
     """Convert a class, prove it, and measure it."""
+    from hand_written import HAND_WRITTEN
+
     import gymcore as gym
     from gymcore.jit import convert
     from gymcore.jit.conversion import saved
 
     with contextlib.redirect_stdout(io.StringIO()):
         cls, arguments = class_of(subject, folder)
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             converted = convert(cls, tolerance=subject.tolerance, **arguments)
         except gym.error.ConversionError as problem:
             lines = [str(line) for line in problem.obstacles] or [str(problem)]
             return Row("\n    ".join([f"{len(lines)} obstacles", *lines]))
         envs = converted.vector_class(LANES, num_threads=1)
-        spent = time.perf_counter() - start
+        spent = time.process_time() - start
         saved._classes.clear()
-        start = time.perf_counter()
+        start = time.process_time()
         convert(cls, tolerance=subject.tolerance, **arguments).vector_class(LANES, num_threads=1)
-        loaded = time.perf_counter() - start
-        compiled = rate(envs, 0.6)
-        python = rate(gym.vector.SyncVectorEnv([lambda: cls(**arguments)] * LANES), 1.5)
+        loaded = time.process_time() - start
+        other = HAND_WRITTEN.get(subject.name.removeprefix("gymnasium:"))
+        batches = [envs, other.vector_class(LANES, num_threads=1)] if other else [envs]
+        compiled, by_hand, *_ = [*rates(batches), np.nan]
+        python = rates([gym.vector.SyncVectorEnv([lambda: cls(**arguments)] * LANES)])[0]
     result = f"{len(subject.changes)} changed lines" if subject.changes else "unchanged"
-    return Row(result, spent, loaded, compiled, python)
+    return Row(result, spent, loaded, compiled, python, by_hand)
 
 
 def rows(names: list[str]) -> Iterator[tuple[str, Subject, Row]]:
@@ -255,12 +266,14 @@ def main(names: list[str]) -> None:
     """Print a table, and the medians."""
     warnings.simplefilter("ignore")
     done: list[tuple[str, Row]] = []
-    print(f"{'class':38} {'convert':>8} {'saved':>7} {'lanes':>9} {'Sync':>9} {'ratio':>6}  result")
+    titles = f"{'convert':>8} {'saved':>7} {'lanes':>9} {'Sync':>9} {'ratio':>6} {'hand':>5}"
+    print(f"{'class':38} {titles}  result")
     for group, subject, row in rows(names):
         done.append((group, row))
         numbers = (
             f"{row.convert_s:6.1f} s {row.saved_s:5.2f} s {row.compiled / 1e6:7.1f} M "
-            f"{row.python / 1e3:7.1f} k {row.compiled / row.python:6.0f}"
+            f"{row.python / 1e3:7.1f} k {row.compiled / row.python:6.0f} "
+            f"{row.compiled / row.by_hand:5.2f}"
         )
         print(f"{subject.name.partition(':')[2]:38} {numbers}  {row.result}", flush=True)
     for group in dict.fromkeys(group for group, _ in done):

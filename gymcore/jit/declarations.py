@@ -79,11 +79,12 @@ def fields_of(owner: type, name: str) -> tuple[Field, ...]:
     declared = getattr(owner, name, None)
     if declared is None:
         return ()
-    where = location_of(declared)
     try:
         annotations = inspect.get_annotations(declared, eval_str=True)
     except Exception as problem:
-        raise InvalidArgument(f"{where}{owner.__name__}.{name}: {problem}") from problem
+        raise InvalidArgument(
+            f"{location_of(declared)}{owner.__name__}.{name}: {problem}"
+        ) from problem
     fields = []
     for field, kind in annotations.items():
         kind, shape = (kind.dtype, kind.shape) if isinstance(kind, array) else (kind, ())
@@ -94,12 +95,15 @@ def fields_of(owner: type, name: str) -> tuple[Field, ...]:
         valid_shape = all(isinstance(length, int) and length > 0 for length in shape)
         if dtype not in _DTYPES or dtype is None or not valid_shape or not field.isidentifier():
             raise InvalidArgument(
-                f"{where}{owner.__name__}.{name}.{field}: expected float, int, bool, a NumPy type "
-                f"of these, or jit.array(type, length, ...), got {kind!r} {shape or ''}"
+                f"{location_of(declared)}{owner.__name__}.{name}.{field}: expected float, int, "
+                f"bool, a NumPy type of these, or jit.array(type, length, ...), got {kind!r} "
+                f"{shape or ''}"
             )
         fields.append(Field(field, dtype, shape))
     if not fields and name == "State":
-        raise InvalidArgument(f"{where}{owner.__name__}.State: expected at least one field")
+        raise InvalidArgument(
+            f"{location_of(declared)}{owner.__name__}.State: expected at least one field"
+        )
     return tuple(fields)
 
 

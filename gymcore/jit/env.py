@@ -98,17 +98,22 @@ class _Kernel:
     """Data that is computed once for a class and stored on it, but not pickled with it."""
 
     def __init__(self, cls: type[Env]) -> None:
-        self.owner, where = cls, f"{location_of(cls)}{cls.__name__}"
+        self.owner = cls
+
+        def where() -> str:
+            return f"{location_of(cls)}{cls.__name__}"  # parses the whole module
+
         if not {"State", "observation_space", "action_space"} <= set(dir(cls)):
             raise error.InvalidArgument(
-                f"{where}: expected observation_space, action_space, State, reset, step and observe"
+                f"{where()}: expected observation_space, action_space, State, reset, step and "
+                "observe"
             )
         observation_space, action_space = cls.spaces_of_lane()
         layout = array_layout("observation_space", observation_space)
         checked = kernel_action(action_space, cls.agents)
         if checked is None:
             raise error.InvalidArgument(
-                f"{where}.action_space: expected Discrete, MultiDiscrete, "
+                f"{where()}.action_space: expected Discrete, MultiDiscrete, "
                 f"MultiBinary, or Box of float32 or float64 with an axis, got {cls.action_space}"
             )
         action, ranges = checked
@@ -139,7 +144,7 @@ class _Kernel:
                 **kernel_agents(cls.agents, layout),
             )
         except ValueError as problem:
-            raise error.InvalidArgument(f"{where}: {problem}") from problem
+            raise error.InvalidArgument(f"{where()}: {problem}") from problem
         self.spec = kernel_spec(self.kernel.capsule)
 
     def __reduce__(self) -> tuple[Any, ...]:

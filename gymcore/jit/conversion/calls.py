@@ -83,6 +83,8 @@ class Calls(Expressions):
             issubclass(t, (int, np.integer)) for t in self.types(node.args[0])
         ):
             return self._generic("text_of", _TEXT_OF, ("number",), node.args)
+        if called is open:
+            raise self.obstacle(node, "opens a file", "keep it out of `reset` and `step`")
         if is_builtin(called) and getattr(called, "__name__", "") not in _BUILTINS:
             reason = "calls a function that compiled code does not have"
             raise self.obstacle(node, reason, "write it as a loop, or in another way")
@@ -173,6 +175,31 @@ class Calls(Expressions):
             return tuple_of(texts) if texts else f"{self.enclosed(items)}.copy()"
         is_array = np.ndarray in self.types(items) or self.path(items) is not None
         return f"np.{name}({self.text(items)})" if name in _OVER_ARRAYS and is_array else None
+
+    def _attribute(self, node: ast.Attribute) -> str | None:
+        record, is_env = self.record(node.value), self.is_self(node.value)
+        if (record is not None or is_env) and self.path(node) is None:
+            defined = method_of(record.layout.kind if record else self.unit.cls, node.attr)
+            getter = function_of(defined)
+            if isinstance(defined, property) and getter is not None and is_own(getter):
+                method = MethodType(getter, record or self.unit.trace.env)
+                return self.own_call(node, method, [], {})
+        return super()._attribute(node)
+
+    def _listcomp(self, node: ast.ListComp) -> str:
+        part = node.generators[0]
+        items = self.elements(part.iter) if isinstance(part.iter, ast.Name) else None
+        loads = (n for n in ast.walk(node.elt) if isinstance(n, ast.Name))
+        has_tuples = any(tuple in self.types(n) for n in loads if n.id == ast.unparse(part.target))
+        if items and isinstance(part.target, ast.Name) and has_tuples:
+            before = dict(self.bindings)
+            texts = []
+            for item in items:
+                self.bindings[part.target.id] = Alias(item)
+                texts.append(self.flat(node.elt))
+            self.bindings = before
+            return f"np.array([{', '.join(texts)}])"
+        return self.comprehension(node, "list")
 
     def own_call(
         self,
@@ -276,6 +303,10 @@ class Calls(Expressions):
         role: str,
     ) -> Helper:
         """Return the helper for a function; `Statements` converts it."""
+        raise NotImplementedError
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp, name: str) -> str:
+        """Return the call of a helper that runs the loop; `Statements` defines it."""
         raise NotImplementedError
 
 

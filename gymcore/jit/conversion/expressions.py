@@ -9,7 +9,7 @@ import inspect
 import math
 import re
 from collections.abc import Iterable, Mapping
-from types import FunctionType, MethodType
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +19,7 @@ from gymcore.jit.conversion.obstacles import Obstacle, ObstacleFound
 from gymcore.jit.conversion.source import (
     Source,
     changed_by_methods,
-    function_of,
     is_object_type,
-    is_own,
     method_of,
 )
 from gymcore.jit.conversion.tables import Table
@@ -165,7 +163,7 @@ class Expressions:
             is_property = isinstance(method_of(self.unit.cls, name), property)
             return not changes and not is_property and self.unit.parameter(name) is None
         if isinstance(node, ast.Call) and not ast.unparse(node).startswith("super("):
-            function = self._evaluated(node.func)
+            function = self.known(node.func)  # never evaluated if it has effects itself
             return function is not None and _is_pure(function.value)
         return isinstance(node, _PURE_NODES)
 
@@ -434,14 +432,8 @@ class Expressions:
             is_record = layout.items is not None
             return tuple_of(self.elements(node) or []) if is_record else f"state.{name}"
         record, is_env = self.record(node.value), self.is_self(node.value)
-        if record is not None or is_env:
-            if node.attr in ("np_random", "_np_random"):
-                return self._rng(node)
-            defined = method_of(record.layout.kind if record else self.unit.cls, node.attr)
-            getter = function_of(defined)
-            if isinstance(defined, property) and getter is not None and is_own(getter):
-                method = MethodType(getter, record or self.unit.trace.env)
-                return self.own_call(node, method, [], {})
+        if (record is not None or is_env) and node.attr in ("np_random", "_np_random"):
+            return self._rng(node)
         text = self.unit.parameter(node.attr) if is_env else None
         if text is not None:
             return text
@@ -636,41 +628,11 @@ class Expressions:
             return [f"{self.enclosed(node)}[{k}]" for k in range(shape[0])]
         return texts
 
-    def _listcomp(self, node: ast.ListComp) -> str:
-        part = node.generators[0]
-        items = self.elements(part.iter) if isinstance(part.iter, ast.Name) else None
-        loads = (n for n in ast.walk(node.elt) if isinstance(n, ast.Name))
-        has_tuples = any(tuple in self.types(n) for n in loads if n.id == ast.unparse(part.target))
-        if items and isinstance(part.target, ast.Name) and has_tuples:
-            before = dict(self.bindings)
-            texts = []
-            for item in items:
-                self.bindings[part.target.id] = Alias(item)
-                texts.append(self.flat(node.elt))
-            self.bindings = before
-            return f"np.array([{', '.join(texts)}])"
-        return self.comprehension(node, "list")
-
     def _starred(self, node: ast.Starred) -> str:
         items = self.elements(node.value)
         if items is None:
             raise self.obstacle(node, "unpacks a value of unknown length", "write each item")
         return ", ".join(items)
-
-    def own_call(
-        self,
-        node: ast.AST,
-        called: object,
-        args: list[ast.expr],
-        keywords: dict[str, ast.expr],
-        role: str = "",
-    ) -> str:
-        """Return the call of the helper for a function; `Calls` converts it."""
-        raise NotImplementedError
-
-    def comprehension(self, node: ast.ListComp | ast.GeneratorExp, name: str) -> str:
-        """Return the call of a helper that runs the loop; `Statements` defines it."""
-        raise NotImplementedError
 
 
 def tuple_of(texts: list[str]) -> str:

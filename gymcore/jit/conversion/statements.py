@@ -361,6 +361,9 @@ class Statements(Calls):
 
     def _assign_name(self, node: ast.stmt, target: ast.Name, value: ast.expr) -> None:
         name = target.id
+        if self._is_base_call(value) and isinstance(value, ast.Call):
+            self._assign_results(node, name, value)
+            return
         role = self.source.output_role(name) if self._root else ""
         if role == "observation" and self.role.endswith(_VALUE):
             role = ""
@@ -395,6 +398,18 @@ class Statements(Calls):
             text = self.as_value(value) if path is not None else self.flat(value)
             copy = copy if text.startswith("state.") else ""
             self.emit(f"{self.text(target)} = {text}{copy}", node.col_offset)
+
+    def _assign_results(self, node: ast.stmt, name: str, call: ast.Call) -> None:
+        """Emit `name = super().step(action)`, if the results are only returned."""
+        loads = [n for n in ast.walk(self.source.tree) if isinstance(n, ast.Name) and n.id == name]
+        returned = [n.value for n in ast.walk(self.source.tree) if isinstance(n, ast.Return)]
+        if any(isinstance(n.ctx, ast.Load) and n not in returned for n in loads):
+            change = "assign each result to a name"
+            raise self.obstacle(node, "assigns the results of a base class to one name", change)
+        returns = self.role.endswith(_VALUE)
+        text = self._base_call(call, returns_observation=returns)
+        self.emit(f"{name} = {text}" if self._root == "step" or returns else text)
+        self.outputs.add(name)
 
     def _assign_items(self, node: ast.stmt, target: ast.Tuple, value: ast.expr) -> None:
         known = self.known(value)
@@ -553,6 +568,10 @@ class Statements(Calls):
             self.unit.decide(truncates=True)
             call = self._helper_call(value, self.role)
             self.emit(f"return {call}" if count == 5 or returns else call)
+            return
+        if isinstance(value, ast.Name) and value.id in self.outputs:
+            if count == 5 or returns or self._indent > 1:
+                self.emit(f"return {value.id if count == 5 or returns else ''}".rstrip())
             return
         if not isinstance(value, ast.Tuple) or len(value.elts) != count:
             change = "return observation, reward, terminated, truncated, info"

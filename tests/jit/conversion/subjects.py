@@ -273,6 +273,22 @@ class Derived(Base):
         return observation, reward, terminated, truncated, {"largest": best}
 
 
+class Delegating(Base):
+    """A class that returns the results of its base class as one value."""
+
+    def reset(self, *, seed=None, options=None):
+        result = super().reset(seed=seed)
+        self.values[0] = 1.0 / (1.0 + abs(self.values[0]))
+        return result
+
+    def step(self, action):
+        if self.count % 5 == 4:
+            result = super().step(2 - action)
+            self.values[1] -= 0.5
+            return result
+        return super().step(action)
+
+
 class PartlyObserved(Base):
     """A class that returns a part of its base class's observation."""
 
@@ -410,5 +426,6 @@ class Wrapped(gym.Env):
 
 
 CLASSES = (
-    *(Docking, GridWorld, Snake, Inventory, Pursuit, Derived, PartlyObserved, Harbor, Wrapped),
+    *(Docking, GridWorld, Snake, Inventory, Pursuit, Derived, Delegating, PartlyObserved),
+    *(Harbor, Wrapped),
 )

@@ -257,6 +257,19 @@ CASES = {
         *("super().reset(seed=seed)", "pass", "sum(map(int, '12'))", "{}"),
         *("map(int, '12')", "write it as a loop, or in another way"),
     ),
+    "file": (
+        *("super().reset(seed=seed)", "if self.x > 1.0: open('log', 'a').write('x')", "0.0", "{}"),
+        *("open('log', 'a')", "keep it out of `reset` and `step`"),
+    ),
+    "file_in_a_block": (
+        *(
+            "super().reset(seed=seed)",
+            "while self.x > 1.0:\n            with open('log', 'a'): pass",
+            "0.0",
+            "{}",
+        ),
+        *("with open('log', 'a')", "keep it out of `reset` and `step`"),
+    ),
     "refers_to_itself": (
         *("super().reset(seed=seed)", "self.me = self", "self.me.x + self.unknown_to(3)", "{}"),
         *("", ""),
