@@ -23,6 +23,7 @@ NEEDS = {
     "gymcore.envs.phys2d": "jax",
     "gymcore.envs.tabular": "jax",
     "gymcore.interop.dm_env": "dm_env",
+    "gymcore.jit.code_libraries": "numba",
     "gymcore.jit.compiled_numpy": "numba",
     "gymcore.jit.compiled_random": "numba",
     "gymcore.jit.compiler": "numba",

@@ -69,7 +69,9 @@ TESTED_TOGETHER = {
     "envs/toy_text/figures": "envs/toy_text/test_render.py",
     "experimental/functional": "experimental/test_functional_env.py",
     "foreign": "interop/test_gymnasium.py",
-    "jit/{compiled_numpy,compiled_random,lane_memory}": "jit/test_compiled_functions.py",
+    "jit/{code_libraries,compiled_numpy,compiled_random,lane_memory}": (
+        "jit/test_compiled_functions.py"
+    ),
     "jit/compiler": "jit/test_{compiled,code_files}.py",
     "jit/conversion/{assembly,calls,expressions,layouts}": "jit/conversion/test_converter.py",
     "jit/conversion/{obstacles,proof,source,statements}": "jit/conversion/test_converter.py",

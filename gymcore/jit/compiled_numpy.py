@@ -20,11 +20,12 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
-from numba.extending import intrinsic, overload, register_jitable
+from numba.core.imputils import impl_ret_borrowed
+from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
 from gymcore.jit import math as jit_math
-from gymcore.jit.compiled_random import BYTES, is_none
+from gymcore.jit.compiled_random import BYTES, WITHOUT_WRAPPERS, is_none, jitable
 from gymcore_ext.lanes.ufunc_loops import COS, POW, POWF, SIN, loop_of
 
 # What compiled code calls instead of functions, of methods of arrays, and of operators.
@@ -40,7 +41,7 @@ def _replaces(*functions: Any, method: str = "") -> Callable[[Any], Callable[...
         def stub(*args, **kwargs):
             raise NotImplementedError
 
-        overload(stub)(choose)
+        overload(stub, jit_options=WITHOUT_WRAPPERS)(choose)
         REPLACED.update(dict.fromkeys(functions, stub))
         METHODS.update({method: stub} if method else {})
         return stub
@@ -248,7 +249,7 @@ def _matmul(a, b):
         number = np.float64
     rows, columns, size = a.ndim == 2, b.ndim == 2, np.dtype(number).itemsize
     # Vectors have one axis less than matrices.
-    result = register_jitable(
+    result = jitable(
         (lambda out: out)
         if rows and columns
         else (lambda out: out.reshape(-1))
@@ -317,14 +318,32 @@ def _arrays(items):
     return lambda items: (_array(items[0]), *_arrays(items[1:]))
 
 
-@_internal
-def wide(x):
+def _convert(context, builder, signature, args):
+    value = context.cast(builder, args[0], signature.args[0], signature.return_type)
+    return impl_ret_borrowed(context, builder, signature.return_type, value)
+
+
+# These are intrinsics, as functions would be compiled for every type.
+@intrinsic
+def wide(typing_context, x):
     """Convert a number to the type that Python computes with."""
-    if isinstance(x, types.Float):
-        return lambda x: np.float64(x)
-    if isinstance(x, types.Integer):
-        return lambda x: np.int64(x)
-    return lambda x: x
+    kind = types.float64 if isinstance(x, types.Float) else x
+    return (types.int64 if isinstance(x, types.Integer) else kind)(x), _convert
+
+
+def _weak_type(x, other):
+    """Return the type in which NumPy computes with a number and an array."""
+    dtype = other.dtype if is_array(other) else None
+    floats = isinstance(x, types.Float) and isinstance(dtype, types.Float)
+    if floats or (isinstance(x, types.Integer | types.Boolean) and isinstance(dtype, types.Number)):
+        return dtype
+    return x
+
+
+@intrinsic
+def weak(typing_context, x, other):
+    """Convert a number to the type of an array, if NumPy computes in that type."""
+    return _weak_type(x, other)(x, other), _convert
 
 
 @_internal
@@ -333,17 +352,6 @@ def outcome(result):
     if len(result) == 2:
         return lambda result: (result[0], result[1])
     return lambda result: (result[0], int(bool(result[1])) | int(bool(result[2])) << 1)
-
-
-@_internal
-def weak(x, other):
-    """Convert a number to the type of an array, if NumPy computes in that type."""
-    dtype = other.dtype if is_array(other) else None
-    floats = isinstance(x, types.Float) and isinstance(dtype, types.Float)
-    if floats or (isinstance(x, types.Integer | types.Boolean) and isinstance(dtype, types.Number)):
-        number = as_dtype(dtype).type
-        return lambda x, other: number(x)
-    return lambda x, other: x
 
 
 @_internal
@@ -357,75 +365,136 @@ def unpack(values, count):
     return eval(f"lambda values, count: ({items},)")
 
 
+def _call(typing_context, function, kinds):
+    """Return the code of a call, and the signature of the function, for types of arguments."""
+    called = typing_context.resolve_value_type(function)
+    inner = called.get_call_type(typing_context, kinds, {})
+
+    def generate(context, builder, signature, args):
+        values = [
+            context.cast(builder, value, kind, wanted)
+            for value, kind, wanted in zip(args, signature.args, inner.args, strict=True)
+        ]
+        return context.get_function(called, inner)(builder, values)
+
+    return inner.return_type, generate
+
+
+@intrinsic
+def set_item(typing_context, array, index, items):
+    """Assign to `array[index]`; arrays by item, as Numba takes ten times as long for them."""
+    parts = index if isinstance(index, types.BaseTuple) else (index,)
+    is_basic = all(isinstance(part, types.Integer | types.SliceType) for part in parts)
+    copies = is_array(array) and is_array(items) and is_basic
+    function = _assign_part if copies else operator.setitem
+    result, generate = _call(typing_context, function, (array, index, items))
+    return result(array, index, items), generate
+
+
+@_internal
+def _assign_part(array, index, items):
+    return lambda array, index, items: _assign(array[index], items)
+
+
+@intrinsic
+def _store(typing_context, array, items):
+    """Assign the items of a tuple to the elements of an array."""
+    calls = [_call(typing_context, operator.setitem, (array, types.intp, kind)) for kind in items]
+
+    def generate(context, builder, signature, args):
+        values = cgutils.unpack_tuple(builder, args[1], len(items))
+        for k, (value, kind, (result, set_one)) in enumerate(
+            zip(values, items, calls, strict=True)
+        ):
+            index = context.get_constant(types.intp, k)
+            set_one(context, builder, result(array, types.intp, kind), (args[0], index, value))
+        return context.get_dummy_value()
+
+    return types.none(array, items), generate
+
+
 @_internal
 def copy_items(array, items):
-    """Assign to `array[:]`, by item if possible: Numba takes ten times as long for arrays."""
-    if not isinstance(items, types.BaseTuple):
-        return lambda array, items: _assign(array, items)
-    is_row = array.ndim == 1 and len(items) > 1
+    """Assign to `array[:]`."""
+    is_row = isinstance(items, types.BaseTuple) and array.ndim == 1 and len(items) > 1
     if is_row and all(isinstance(kind, types.Number | types.Boolean) for kind in items):
-        return lambda array, items: _copy_from(array, 0, items)
-    return lambda array, items: _assign(array, _array(items))
+        return lambda array, items: _store(array, items)
+    if isinstance(items, types.BaseTuple):
+        return lambda array, items: _assign(array, _array(items))
+    return lambda array, items: _assign(array, items)
 
 
 @_internal
 def _assign(array, items):
-    rows = is_array(items) and array.ndim == items.ndim == 1
-    if not rows or not array.layout == items.layout == "C":
+    if not is_array(items) or array.ndim < items.ndim:
 
-        def assign(array, items):
+        def fill(array, items):
             array[:] = items
 
-        return assign
+        return fill
+    if array.ndim > items.ndim:
+
+        def repeat(array, items):
+            for k in range(len(array)):
+                _assign(array[k], items)
+
+        return repeat
+    if not array.layout == items.layout == "C":
+        return lambda array, items: _copy(array, items.copy())
+    return lambda array, items: _copy(array, items)
+
+
+@_internal
+def _copy(array, items):
+    put = operator.setitem if array.ndim == 1 else jitable(_copy_row)
 
     def copy(array, items):
         count = len(array)
         if len(items) == 1:
-            array[:] = items[0]
+            for k in range(count):
+                put(array, k, items[0])
         elif len(items) != count:
             raise ValueError("expected an array of the same length")
         elif array.ctypes.data <= items.ctypes.data:
             for k in range(count):
-                array[k] = items[k]
+                put(array, k, items[k])
         else:  # the arrays may overlap
             for k in range(count):
-                array[count - 1 - k] = items[count - 1 - k]
+                put(array, count - 1 - k, items[count - 1 - k])
 
     return copy
 
 
+def _copy_row(array, k, row):
+    _copy(array[k], row)
+
+
+def _of_two(function: Any, choose: Any = lambda a, b: None) -> Any:
+    """Replace a function of two arguments by one for weak numbers.
+
+    Args:
+        function: The function.
+        choose: A function that returns what is called instead for types of arguments, or None.
+    """
+
+    @intrinsic
+    def call(typing_context, a, b):
+        kinds = (a, b) if is_array(a) == is_array(b) else (_weak_type(a, b), _weak_type(b, a))
+        result, generate = _call(typing_context, choose(*kinds) or function, kinds)
+        return result(a, b), generate
+
+    REPLACED[function] = call
+    return call
+
+
 @_internal
-def _copy_from(array, start, items):
-    def copy_last(array, start, items):
-        array[start] = items[0]
-
-    def copy(array, start, items):
-        array[start] = items[0]
-        _copy_from(array, start + 1, items[1:])
-
-    return copy_last if len(items) == 1 else copy
-
-
-def _of_two(function: Any) -> Callable[..., Any]:
-    """Replace a function of two arguments by one for weak numbers."""
-
-    @_replaces(function)
-    def choose(a, b):
-        if is_array(a) == is_array(b):
-            return lambda a, b: function(a, b)
-        return lambda a, b: function(weak(a, b), weak(b, a))
-
-    return choose
-
-
-_divide_floats = _of_two(operator.truediv)
-
-
-@_replaces(operator.truediv)
-def _divide(a, b):
-    if any(_float_type(kind, None) for kind in (a, b)) or not (is_array(a) or is_array(b)):
-        return lambda a, b: _divide_floats(a, b)
+def _divide_integers(a, b):
     return lambda a, b: np.multiply(a, 1.0) / np.multiply(b, 1.0)  # Numba divides int8 in float32
+
+
+def _division(a, b):
+    has_floats = any(_float_type(kind, None) for kind in (a, b))
+    return None if has_floats or not (is_array(a) or is_array(b)) else _divide_integers
 
 
 _OPERATIONS: dict[type[ast.AST], Any] = {
@@ -435,7 +504,7 @@ _OPERATIONS: dict[type[ast.AST], Any] = {
     **{ast.Eq: operator.eq, ast.NotEq: operator.ne},
 }
 OPERATORS.update({node: _of_two(function) for node, function in _OPERATIONS.items()})
-OPERATORS.update({ast.Div: _divide, ast.MatMult: _matmul})
+OPERATORS.update({ast.Div: _of_two(operator.truediv, _division), ast.MatMult: _matmul})
 _maximum, _minimum = _of_two(np.maximum), _of_two(np.minimum)
 
 
@@ -461,7 +530,7 @@ def _where(condition, x, y):
 # --- powers ---------------------------------------------------------------------------------------
 
 
-@register_jitable
+@jitable
 def _squared(a):
     """Return the square of a number, and the rounding error of the square (T. J. Dekker, 1971)."""
     shifted = a * 134217729.0
@@ -482,7 +551,7 @@ def _rounds_squares() -> bool:
 ROUNDS_SQUARES = _rounds_squares()
 
 
-@register_jitable
+@jitable
 def _float64_power(x, y):
     if ROUNDS_SQUARES and y == 2.0:
         square, error = _squared(x)

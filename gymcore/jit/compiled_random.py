@@ -32,6 +32,10 @@ Generated = tuple[Signature, Callable[..., ir.Value]]
 
 BYTES = ir.IntType(8).as_pointer()
 
+# Options of functions that only compiled code calls.
+WITHOUT_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+jitable = register_jitable(**WITHOUT_WRAPPERS)
+
 # The arguments of NumPy's distributions, with its defaults, and the condition that NumPy checks.
 _DISTRIBUTIONS = {
     "random": ("", "True"),
@@ -104,8 +108,8 @@ def _method(function):
     def choose(*arguments, **keywords):
         return function
 
-    overload_method(StreamType, function.__name__)(choose)
-    return register_jitable(function)
+    overload_method(StreamType, function.__name__, jit_options=WITHOUT_WRAPPERS)(choose)
+    return jitable(function)
 
 
 def is_none(kind):
@@ -120,7 +124,7 @@ def _results(out, size, values, dtype):
     """Return `out`, or a new array of a size, or of the shape to which values are broadcast."""
 
 
-@overload(_results)
+@overload(_results, jit_options=WITHOUT_WRAPPERS)
 def _overload_results(out, size, values, dtype):
     if isinstance(out, types.Array):
         return lambda out, size, values, dtype: out
@@ -169,7 +173,7 @@ def _define(name, parameters, check):
         drawn = _function(f"{name}{suffix}", number, *kinds)
         namespace = {"np": np, "new": _results, "number": as_dtype(number).type, "drawn": drawn}
         exec(text, namespace)
-        register_jitable(namespace["draw"])
+        jitable(namespace["draw"])
         return namespace["one"], namespace["many"]
 
     wide = functions(types.float64, "")
@@ -183,7 +187,7 @@ def _define(name, parameters, check):
         is_many = any(isinstance(kind, types.Array) for kind in given.values())
         return several if is_many or not is_none(given.get("size")) else number
 
-    overload_method(StreamType, name)(choose)
+    overload_method(StreamType, name, jit_options=WITHOUT_WRAPPERS)(choose)
 
 
 for _name, _arguments in _DISTRIBUTIONS.items():
@@ -196,14 +200,14 @@ _draw_integer = _function("integer", types.int64, types.int64, types.int64)
 _interval = _function("interval", types.uint64, types.uint64)
 
 
-@register_jitable
+@jitable
 def _integer(rng, low, high):
     if high <= low:
         raise ValueError("rng.integers: expected low < high")
     return _draw_integer(rng, low, high)
 
 
-@overload_method(StreamType, "integers")
+@overload_method(StreamType, "integers", jit_options=WITHOUT_WRAPPERS)
 def _integers(rng, low, high=None, size=None, dtype=None, endpoint=False):
     kind = getattr(dtype, "dtype", types.int64)
     is_one = is_none(size) and not any(isinstance(k, types.Array) for k in (low, high))
@@ -220,12 +224,12 @@ def _integers(rng, low, high=None, size=None, dtype=None, endpoint=False):
     )
 
 
-@register_jitable
+@jitable
 def _one_integer(rng, low, high, size, dtype):
     return _integer(rng, low, high)
 
 
-@register_jitable
+@jitable
 def _many_integers(rng, low, high, size, dtype):
     results = _results(None, size, (low, high), np.int64)
     lows, highs = np.broadcast_to(low, results.shape), np.broadcast_to(high, results.shape)
@@ -243,7 +247,7 @@ def _narrow_integers(dtype, is_one):
     number = types.boolean if is_bool else getattr(types, name)
     fill = _function(name, types.void, number, number, types.intp, types.voidptr)
 
-    @register_jitable
+    @jitable
     def integers(rng, low, high, size, dtype):
         if not first <= low < high <= end:
             raise ValueError("rng.integers: expected low < high, and both in the range of dtype")
@@ -258,13 +262,13 @@ def _tolerance(p):
     """Return the difference from 1 that NumPy allows for a sum of probabilities."""
 
 
-@overload(_tolerance)
+@overload(_tolerance, jit_options=WITHOUT_WRAPPERS)
 def _overload_tolerance(p):
     tolerance = np.sqrt(np.finfo("f4" if p.dtype == types.float32 else "f8").eps)
     return lambda p: tolerance
 
 
-@register_jitable
+@jitable
 def _check_probabilities(p, count):
     total = 0.0
     for probability in p:
@@ -276,7 +280,7 @@ def _check_probabilities(p, count):
     return total
 
 
-@register_jitable
+@jitable
 def _index(rng, n, p):
     """Draw an index with probabilities p."""
     total = _check_probabilities(p, n)
@@ -289,14 +293,14 @@ def _index(rng, n, p):
     return len(p) - 1
 
 
-@register_jitable
+@jitable
 def _shuffle_indices(rng, indices, first):
     for i in range(len(indices) - 1, first - 1, -1):
         j = _draw_integer(rng, 0, i + 1)
         indices[i], indices[j] = indices[j], indices[i]
 
 
-@register_jitable
+@jitable
 def _distinct(rng, n, count, shuffle):
     """Draw distinct indices below n with the algorithms that NumPy chooses."""
     if count > n:
@@ -316,7 +320,7 @@ def _distinct(rng, n, count, shuffle):
     return indices
 
 
-@register_jitable
+@jitable
 def _distinct_weighted(rng, p, count):
     """Draw distinct indices with probabilities p, as NumPy does: reject those drawn before."""
     left = p
@@ -343,7 +347,7 @@ def _indices(rng, n, size, replace, p, shuffle):
     """Return one index, or an array of indices."""
 
 
-@overload(_indices)
+@overload(_indices, jit_options=WITHOUT_WRAPPERS)
 def _overload_indices(rng, n, size, replace, p, shuffle):
     no_p = is_none(p)
     if is_none(size):
@@ -388,7 +392,7 @@ def shuffle(rng, x):
             _swap(x[i], x[j])
 
 
-@register_jitable
+@jitable
 def _swap(x, y):
     for index in np.ndindex(x.shape):
         x[index], y[index] = y[index], x[index]
@@ -402,7 +406,7 @@ def permutation(rng, x):
     return result
 
 
-@register_jitable
+@jitable
 def _copied(x):
     if isinstance(x, int):
         return np.arange(x)

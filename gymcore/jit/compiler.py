@@ -21,6 +21,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils, compiler
 from numba.core.base import BaseContext
+from numba.core.ccallback import CFunc
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 from numba.core.typing import Context, Signature
@@ -31,7 +32,6 @@ from numba.extending import (
     lower_getattr_generic,
     lower_setattr_generic,
     models,
-    register_jitable,
     register_model,
     type_callable,
 )
@@ -41,6 +41,7 @@ from numba.np.numpy_support import as_dtype, from_dtype
 from gymcore import error
 from gymcore.jit import lane_memory, math
 from gymcore.jit.code_files import Code, cached_file, read_code, write_code
+from gymcore.jit.code_libraries import lazy_libraries
 from gymcore.jit.compiled_numpy import (
     METHODS,
     OPERATORS,
@@ -48,12 +49,13 @@ from gymcore.jit.compiled_numpy import (
     ROUNDS_SQUARES,
     copy_items,
     outcome,
+    set_item,
     unpack,
     uses_c_library,
     weak,
     wide,
 )
-from gymcore.jit.compiled_random import Generated, Values, stream
+from gymcore.jit.compiled_random import WITHOUT_WRAPPERS, Generated, Values, jitable, stream
 from gymcore.jit.constants import computed_with, digest_of, is_foreign, uses_of
 from gymcore.jit.declarations import (
     INTERPRETED_CALLS,
@@ -236,7 +238,7 @@ def guarded(
 
 for _name in math.__all__:
     if isinstance(getattr(math, _name), FunctionType):
-        register_jitable(getattr(math, _name))
+        jitable(getattr(math, _name))
 
 
 # --- functions of a class, in the form that Numba compiles ----------------------------------------
@@ -294,11 +296,14 @@ class _Compilable(ast.NodeTransformer):
         return node
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        """Unpack arrays, whose elements are widened, and copy to `a[:]` by element."""
+        """Unpack arrays, whose elements are widened, and copy arrays by element."""
         self.generic_visit(node)
         target: Any = node.targets[0]
         if len(node.targets) == 1 and ast.unparse(target).endswith("[:]"):
             return ast.copy_location(ast.Expr(_call("_copy", target.value, node.value)), node)
+        if self._arrays and len(node.targets) == 1 and isinstance(target, ast.Subscript):
+            index = _SliceCalls().visit(target.slice)
+            return ast.copy_location(ast.Expr(_call("_set", target.value, index, node.value)), node)
         is_unpacked = isinstance(target, ast.Tuple) and not isinstance(node.value, ast.Tuple)
         if not is_unpacked:
             return node
@@ -387,6 +392,14 @@ def _as_text(node: ast.expr) -> ast.expr:
     return ast.copy_location(ast.Constant("".join(texts)), node)
 
 
+class _SliceCalls(ast.NodeTransformer):
+    """Replaces slices in an index, `a:b`, by `slice(a, b)`, which may be an argument."""
+
+    def visit_Slice(self, node: ast.Slice) -> ast.AST:
+        parts = node.lower, node.upper, *[node.step] * (node.step is not None)
+        return _call("slice", *(part or ast.Constant(None) for part in parts))
+
+
 class _ReplaceModuleConstants(ast.NodeTransformer):
     """Replaces constants of modules, `module.NAME`, by names."""
 
@@ -435,6 +448,7 @@ def _compilable(
         _weak=weak,
         _unpack=unpack,
         _copy=copy_items,
+        _set=set_item,
         _MatMult=REPLACED[np.matmul],
     )
     namespace.update((f"_{node.__name__}", stub) for node, stub in OPERATORS.items())
@@ -461,6 +475,7 @@ def _compilable(
         "forceinline": not arrays,
         "pipeline_class": pipeline,
         **_NUMBA_OPTIONS,
+        **WITHOUT_WRAPPERS,
         "_nrt": arrays,
     }
     compiled[function] = result = numba.njit(namespace[tree.name], **options)
@@ -488,7 +503,8 @@ class CompiledLoops:
         path = cached_file(f"{key}.bin")
         saved = read_code(path)
         if saved is None:
-            saved = _compile(program, key)
+            with lazy_libraries():
+                saved = _compile(program, key)
             write_code(path, saved)
         context = cpu_target.target_context
         lane_memory.start()
@@ -522,8 +538,11 @@ def _compile(program: Program, key: str) -> Code:
 def _compiled(loop: FunctionType, name: str, arrays: bool) -> tuple[Any, str]:
     """Return code and symbol of a loop."""
     loop.__name__ = loop.__qualname__ = name
-    function = numba.cfunc(_LOOP_SIGNATURE, **_NUMBA_OPTIONS, _nrt=arrays)(loop)
-    library, symbol = function._library, function.native_name
+    signature = _LOOP_SIGNATURE.args, _LOOP_SIGNATURE.return_type
+    # Not `numba.cfunc`, which also asks for an address, and so for machine code.
+    function: Any = CFunc(loop, signature, {}, {**_NUMBA_OPTIONS, "_nrt": arrays})
+    result = function._compile_uncached()
+    library, symbol = result.library, result.fndesc.llvm_cfunc_wrapper_name
     if arrays:
         library, symbol = lane_memory.with_lane_memory(library, symbol, f"{name}_loop")
     return library.serialize_using_object_code(), symbol
@@ -535,7 +554,7 @@ def _namespace(program: Program, key: str, arrays: bool) -> dict[str, Any]:
     Without reference counts, more loops are vectorized. With them, inlining all functions would
     take minutes.
     """
-    options = {**_NUMBA_OPTIONS, "_nrt": arrays}
+    options = {**_NUMBA_OPTIONS, **WITHOUT_WRAPPERS, "_nrt": arrays}
     short_key = key[:16]
     namespace = {
         **program.names(),

@@ -219,6 +219,13 @@ ARRAYS = [
     *("z = doubles.copy(); z[:] = singles[:1]; z", "z = matrix.copy(); z[:] = HALVES[:4]; z"),
     *("z = cards.copy(); z[:] = 3; z", "a, b, c, d, e = singles; a + b - c * d / e"),
     *("a, b = HALVES[:2]; a * b", "z = singles.copy(); z *= 0.1; z[1:3] -= 0.1; z"),
+    *(
+        "z = matrix.copy(); z[1] = HALVES[:4]; z[i % 3] = z[0]; z",
+        "z = matrix.copy(); z[:, i % 4] = HALVES[:3]; z",
+    ),
+    *("z = matrix.copy(); z[1:] = z[:-1]; z", "z = matrix.copy(); z[:, 1:] = z[:, :-1]; z"),
+    *("z = matrix.copy(); z[:] = z[:, 1:2]; z", "z = matrix.copy(); z[::-1, 1] = doubles[:3]; z"),
+    "z = matrix.copy(); z[:2] = doubles[:4]; z",
     *("np.roll(matrix, i, 0)", "np.roll(matrix, -1, axis=1)", "np.roll(doubles, 2)"),
     "np.pad(matrix, ((1, 0), (0, 2)), constant_values=-1)",
     *("a, b = np.unravel_index(i, (3, 4)); a * 10 + b", "np.ravel_multi_index((2, i % 4), (3, 4))"),
