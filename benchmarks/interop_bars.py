@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bars import CARTPOLE, Bar, Group, name, ratio
 
-SIZES = (8, 64)
+#: Numbers of processes with which games of PettingZoo are stepped; 0 is this process.
+GAME_PROCESSES = (0, 1, 2, 4)
+_GAMES = 64
 
 
 def interop_bars(threads: int) -> list[Bar]:
@@ -19,6 +21,15 @@ def interop_bars(threads: int) -> list[Bar]:
         against("SB3 PPO, environments' time / DummyVecEnv", "sb3-ppo-envs", 64, 9),
         against("SB3 PPO, batch 2048, 4 epochs, wall / DummyVecEnv", "sb3-ppo", 64, 1.5),
         against("RLlib sampling, environments' time / SyncVectorEnv", "rllib-envs", 8, 5),
+        *(
+            ratio(
+                f"{n} workers, {_GAMES} games of PettingZoo / SuperSuit's best",
+                name(f"gymcore-games-{n}", _GAMES, "Game"),
+                [name(f"supersuit-{k}", _GAMES, "Game") for k in GAME_PROCESSES],
+                10,
+            )
+            for n in (1, 2)
+        ),
     ]
 
 
@@ -33,4 +44,14 @@ def interop_groups(threads: int) -> list[Group]:
         group("sb3-8", 8, "sb3-ppo-envs"),
         group("sb3-64", 64, "sb3-ppo-envs", "sb3-ppo"),
         group("rllib", 8, "rllib-envs"),
+        Group(
+            "games",
+            tuple(
+                (key, "Game", _GAMES, 1)
+                for key in (
+                    *(f"gymcore-games-{n}" for n in (1, 2)),
+                    *(f"supersuit-{n}" for n in GAME_PROCESSES),
+                )
+            ),
+        ),
     ]

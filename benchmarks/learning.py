@@ -47,7 +47,7 @@ SB3 = {
 IDS = (
     "CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Acrobot-v1", "Pendulum-v1",
     "LunarLander-v3", "FrozenLake-v1", "CliffWalking-v1", "Taxi-v4", "Blackjack-v1",
-    "MiniGrid-Empty-8x8-v0", "MiniGrid-DoorKey-5x5-v0",
+    "MiniGrid-Empty-8x8-v0", "MiniGrid-DoorKey-5x5-v0", "mpe/simple_spread_v3",
 )  # fmt: skip
 # Options compared with the default settings, on these environments with the same steps.
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""Agents of shared worlds as the lanes of one batch, so that one policy controls all of them.
+"""Worlds of several agents that are written in Python, and one policy for all agents.
 
     python examples/multi_agent.py
 
@@ -74,14 +74,14 @@ class Orchard:
 
 def greedy(observations, rng):
     """Walk toward the apple."""
-    dy, dx = observations[:, 0], observations[:, 1]
+    dy, dx = observations[..., 0], observations[..., 1]
     vertical = np.where(dy > 0, 3, 4)
     return np.where(dy != 0, vertical, np.where(dx > 0, 1, np.where(dx < 0, 2, 0)))
 
 
 def random(observations, rng):
     """Move at random."""
-    return rng.integers(0, len(MOVES), len(observations))
+    return rng.integers(0, len(MOVES), observations.shape[:2])
 
 
 def play(policy):
@@ -92,11 +92,11 @@ def play(policy):
         apples = np.zeros((WORLDS, AGENTS))
         for _ in range(100):
             observations, rewards, *_ = envs.step(policy(observations, rng))
-            apples += rewards.reshape(WORLDS, AGENTS)  # lane = world * AGENTS + agent
+            apples += rewards
     return apples.mean()
 
 
 if __name__ == "__main__":
-    print(f"{WORLDS} worlds x {AGENTS} agents = {WORLDS * AGENTS} lanes")
+    print(f"{WORLDS} worlds x {AGENTS} agents")
     for policy in (greedy, random):
         print(f"{policy.__name__}: apples per agent and game {play(policy):.2f}")

@@ -28,7 +28,7 @@ NEEDS = {
     "gymcore.jit.compiled_random": "numba",
     "gymcore.jit.compiler": "numba",
     "gymcore.jit.lane_memory": "numba",
-    "gymcore.interop.pettingzoo": "pettingzoo",
+    "gymcore.interop.pettingzoo.worlds": "pettingzoo",
     "gymcore.interop.rl_games": "rl_games",
     "gymcore.interop.sb3": "stable_baselines3",
     "gymcore.interop.tianshou": "tianshou",

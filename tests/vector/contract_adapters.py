@@ -57,6 +57,44 @@ class OneAgent:
         self.env.close()
 
 
+class OneAgentWorlds:
+    """Worlds of one agent, without the axis of agents."""
+
+    def __init__(self, envs: Any) -> None:
+        self.envs = envs
+
+    def reset(self, **kwargs: Any) -> Any:
+        return self.without_agents(self.envs.reset(**kwargs))
+
+    def step(self, actions: Any) -> Any:
+        with contextlib.suppress(ValueError, IndexError):  # others are refused by the worlds
+            actions = np.asarray(actions)[:, None]
+        return self.without_agents(self.envs.step(actions))
+
+    def without_agents(self, results: Any) -> Any:
+        *parts, infos = results
+        infos.pop("active")
+        return *map(first_of_each, parts), first_of_each(infos)
+
+    def close(self) -> None:
+        self.envs.close()
+
+
+def first_of_each(batch: Any) -> Any:
+    """Return the row of the first agent of each world, in arrays and tuples of any structure."""
+    if isinstance(batch, dict):
+        marks = {key: value for key, value in batch.items() if str(key).startswith("_")}
+        return {**{key: first_of_each(value) for key, value in batch.items()}, **marks}
+    if isinstance(batch, tuple):
+        return batch[0]  # texts: a batch of tuples is a tuple of batches
+    if batch.dtype == object:
+        for lane, world in enumerate(batch):
+            if isinstance(world, dict):
+                batch[lane] = {key: value[0] for key, value in world.items()}
+        return batch
+    return batch[:, 0].copy() if batch.ndim > 1 else batch
+
+
 class Era:
     """An engine of an older namespace, with the results of today's."""
 
@@ -104,7 +142,8 @@ def adapter(name: str, env_id: str, mode: AutoresetMode, num_envs: int = 3) -> I
         elif name == "custom":
             envs = gym.vector.AsyncVectorEnv(fns, worker=simple_loop, autoreset_mode=mode)
         elif name == "parallel":
-            envs = ParallelVectorEnv([lambda fn=fn: OneAgent(fn()) for fn in fns])
+            games = [lambda fn=fn: OneAgent(fn()) for fn in fns]
+            envs = OneAgentWorlds(ParallelVectorEnv(games, autoreset_mode=mode))
         elif name in ("async", "pipes"):
             shared = name == "async"
             envs = gym.vector.AsyncVectorEnv(fns, shared, autoreset_mode=mode, num_workers=2)
@@ -133,5 +172,5 @@ ERAS = {
 ADAPTERS = ("sync", "async", "pipes", "custom", "remote", "parallel", *ERAS)
 ADAPTERS += ("ray",) if "ray" in BACKENDS else ()
 # Adapters that know one mode, and those that step with `send` and `recv`.
-ONE_MODE = dict.fromkeys(("parallel", *ERAS), SAME_STEP)
+ONE_MODE = dict.fromkeys(ERAS, SAME_STEP)
 SENDING = ("sync", "async", "pipes", "remote")

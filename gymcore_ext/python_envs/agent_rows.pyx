@@ -1,0 +1,130 @@
+"""AgentRows: the results of a game's agents, which are dicts by their names, as rows of arrays.
+
+Written in Python, the loop over three agents takes more than twice as long.
+"""
+cimport numpy as cnp
+from libc.stdint cimport int8_t
+
+from gymcore_ext.python_envs.batch_buffer cimport BatchBuffer
+
+import numpy as np
+
+cnp.import_array()
+
+
+cdef class AgentRows:
+    """The agents of a game, of which some may have ended.
+
+    Args:
+        names: the names of all agents.
+        buffers: for each group of agents, a buffer for the observations of its members; a dict by the groups' names, or
+            a single buffer. The groups and their members are in the order of `names`.
+        zeros: what each agent observes after its end.
+    """
+
+    cdef readonly tuple names
+    cdef tuple zeros
+    cdef object groups                   # the names of groups, or None for a single buffer
+    cdef list buffers
+    cdef list playing                    # whether each agent takes part in the next step
+    cdef cnp.ndarray numbers             # of the last step
+
+    def __cinit__(self, tuple names not None, buffers not None, tuple zeros not None):
+        cdef BatchBuffer buffer
+        self.groups = tuple(buffers) if isinstance(buffers, dict) else None
+        self.buffers = list(buffers.values()) if isinstance(buffers, dict) else [buffers]
+        count = 0
+        for buffer in self.buffers:
+            count += buffer.n
+        if not len(names) == count == len(zeros):
+            raise ValueError(f"expected rows and zeros of {len(names)} agents, got {count} and {len(zeros)}")
+        self.names = names
+        self.zeros = zeros
+        self.playing = [False] * len(names)
+        self.numbers = np.zeros((3, len(names)))
+
+    def begin(self, agents, observations):
+        """Begin an episode with these agents; return the observations, numbers and flags as `step` does."""
+        self.playing = [name in agents for name in self.names]
+        self.numbers = np.zeros((3, len(self.names)))
+        flags = np.zeros((3, len(self.names)), np.int8)
+        flags[2] = self.playing
+        return self.world(observations), self.numbers, flags
+
+    def actions(self, parts):
+        """Return the actions of the agents that take part, by name, out of those of all agents."""
+        cdef Py_ssize_t k
+        cdef dict actions = {}
+        for k in range(len(self.names)):
+            if self.playing[k]:
+                actions[self.names[k]] = parts[k]
+        return actions
+
+    def step(self, observations, rewards, terminated, truncated, *, bint is_over=False, bint is_cut=False):
+        """Return the results of a step, and note which agents have ended.
+
+        Args:
+            observations: the observation of each agent that took part, by name; so are the rewards and the flags.
+            rewards: numbers.
+            terminated: flags.
+            truncated: flags.
+            is_over: whether to truncate the agents that would otherwise be left.
+            is_cut: whether to truncate all agents.
+
+        Returns:
+            The observations of the agents of each group, in a dict by group or alone.
+            Numbers float64 [3, agents]: the reward of this step, and the return and the number of steps of the episode.
+            Flags int8 [3, agents]: whether agents were terminated, were truncated, and took part.
+            The sum of the rewards; terminated and truncated, how the game ended, which are False if agents are left.
+        """
+        cdef cnp.npy_intp[2] shape = [3, len(self.names)]
+        cdef Py_ssize_t k, n = len(self.names)
+        cdef cnp.ndarray numbers = cnp.PyArray_ZEROS(2, shape, cnp.NPY_DOUBLE, 0)
+        cdef cnp.ndarray flags = cnp.PyArray_ZEROS(2, shape, cnp.NPY_INT8, 0)
+        cdef double* number = <double*> cnp.PyArray_DATA(numbers)
+        cdef double* last = <double*> cnp.PyArray_DATA(self.numbers)
+        cdef int8_t* flag = <int8_t*> cnp.PyArray_DATA(flags)
+        cdef bint end, cut, remain = False, any_cut = False
+        cdef double total = 0.0
+        cdef list playing = [False] * n
+        world = self.world(observations)
+        for k in range(n):
+            number[n + k], number[2 * n + k] = last[n + k], last[2 * n + k]
+            if not self.playing[k]:
+                continue
+            name = self.names[k]
+            end = terminated[name]
+            cut = is_cut or truncated[name] or (is_over and not end)
+            number[k] = rewards[name]
+            total += number[k]
+            number[n + k] += number[k]
+            number[2 * n + k] += 1
+            flag[k], flag[n + k], flag[2 * n + k] = end, cut, True
+            any_cut = any_cut or cut
+            if not (end or cut):
+                playing[k] = remain = True
+        self.playing, self.numbers = playing, numbers
+        return world, numbers, flags, total, not (remain or any_cut), any_cut and not remain
+
+    cdef object world(self, object observations):
+        """Return the observations of the agents, which are zeros for those that do not take part."""
+        cdef BatchBuffer buffer
+        cdef Py_ssize_t k = 0, row
+        cdef list parts = []
+        for buffer in self.buffers:
+            buffer.begin()
+            for row in range(buffer.n):
+                buffer.write(row, observations[self.names[k]] if self.playing[k] else self.zeros[k])
+                k += 1
+            parts.append(buffer.batch())
+        return parts[0] if self.groups is None else dict(zip(self.groups, parts))
+
+    def get_state(self):
+        """Return which agents are left, and their returns and numbers of steps."""
+        return list(self.playing), self.numbers.copy()
+
+    def set_state(self, state):
+        """Continue from what `get_state` has returned."""
+        playing, numbers = state
+        self.playing = list(playing)
+        self.numbers = np.array(numbers, np.float64).reshape((3, len(self.names)))
