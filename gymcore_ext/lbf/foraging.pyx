@@ -16,20 +16,14 @@ cdef extern from "gymcore/rng.h":
     uint32_t next32 "gymcore_rng_next32"(rng_t* rng) noexcept nogil
 
 cdef enum:
-    MAX_SIDE = 100          # of the field
     MAX_ITEMS = 256         # players, and foods
     MAX_LEVEL = 1000        # of a player
     MAX_TRIES = 1000        # to place a player, or all foods
     MAX_STEPS = 0x40000000  # of an episode
     TEAM = 3                # how many players a food needs at most
-    NORTH = 1               # actions; 0 is none
-    SOUTH = 2
-    WEST = 3
-    EAST = 4
-    LOAD = 5
+    NORTH = 1, SOUTH, WEST, EAST, LOAD  # actions; 0 is none
 
 cdef const char* FIELD_CAPSULE = "gymcore_ext.lbf.field"
-
 
 # A player or a food. Level 0: a player without a place before the first episode, or a food that was loaded.
 ctypedef struct item_t:
@@ -41,9 +35,14 @@ ctypedef struct lane_t:
     int32_t total           # sum of the levels of foods at the beginning
     item_t items[1]         # players, then foods by row and column
 
-ctypedef struct field_t:    # what the worlds of a batch have in common; see `Field`
-    int32_t rows, columns, players, foods, sight
-    bint coop, grid, shows_levels, normalizes
+ctypedef struct field_t:
+    int32_t rows, columns, players, foods, size     # the size of an observation
+    int32_t sight           # how many cells a player sees in each direction
+    int32_t coop            # whether foods have their highest levels
+    int32_t grid            # whether observations are grids of cells instead of lists of items
+    int32_t shows_levels    # whether players see the levels of players
+    int32_t normalizes      # whether the rewards of an episode sum up to 1 at most
+    # Lowest and highest levels. A highest level of 0 stands for the sum of the `TEAM` lowest levels of players.
     int32_t player_levels[MAX_ITEMS][2]
     int32_t food_levels[MAX_ITEMS][2]
 
@@ -51,18 +50,11 @@ ctypedef struct parameters_t:
     double max_steps, penalty
 
 
-cdef inline int64_t bytes_of_lane(const field_t* field) noexcept nogil:
-    cdef int64_t size = sizeof(lane_t) + (field.players + field.foods - 1) * sizeof(item_t)
-    return (size + 7) // 8 * 8
-
-
 cdef inline item_t* players_of(const lane_t* lane) noexcept nogil:
     return <item_t*> lane.items
 
-
 cdef inline item_t* foods_of(const field_t* field, const lane_t* lane) noexcept nogil:
     return <item_t*> lane.items + field.players
-
 
 # Return the square of the distance between an item and a cell.
 cdef inline int square_distance(const item_t* item, int row, int column) noexcept nogil:
@@ -85,19 +77,16 @@ cdef void permute(rng_t* rng, int* order, int count) noexcept nogil:
     for k in range(count):
         order[k] = k
     for k in range(count - 1, 0, -1):
-        mask = k | k >> 1
-        mask |= mask >> 2
-        mask |= mask >> 4
-        mask |= mask >> 8
+        mask = 1
+        while mask < k:
+            mask = 2 * mask + 1
         other = <int> (next32(rng) & mask)
         while other > k:
             other = <int> (next32(rng) & mask)
         order[k], order[other] = order[other], order[k]
 
-
 cdef inline int draw_from(rng_t* rng, int lowest, int highest) noexcept nogil:
     return lowest + <int> below(rng, <uint32_t> (highest - lowest + 1))
-
 
 cdef void place_players(const field_t* field, lane_t* lane, rng_t* rng) noexcept nogil:
     """Give each player a free cell and a level. The cell where a player was before its turn is not free."""
@@ -169,7 +158,7 @@ cdef void reset(void* memory, const void* shared, const double* p, const double*
     cdef const field_t* field = <const field_t*> shared
     cdef lane_t* lane = <lane_t*> memory
     if memcmp(&lane.stream, rng, sizeof(rng_t)) != 0:
-        memset(lane, 0, bytes_of_lane(field))
+        memset(players_of(lane), 0, field.players * sizeof(item_t))
     memset(foods_of(field, lane), 0, field.foods * sizeof(item_t))
     place_players(field, lane, rng)
     place_foods(field, lane, rng)
@@ -302,8 +291,7 @@ cdef void observe_grid(const field_t* field, const lane_t* lane, int self, float
     """Write the cells around a player: levels of players, levels of foods, and whether a cell is free."""
     cdef const item_t* item
     cdef int side = 2 * field.sight + 1
-    cdef int top = lane.items[self].row - field.sight
-    cdef int left = lane.items[self].column - field.sight
+    cdef int top = lane.items[self].row - field.sight, left = lane.items[self].column - field.sight
     cdef int k, row, column, cell
     memset(out, 0, 3 * side * side * sizeof(float))
     for row in range(max(0, -top), min(side, field.rows - top)):
@@ -321,17 +309,12 @@ cdef void observe_grid(const field_t* field, const lane_t* lane, int self, float
                 out[side * side + cell] = item.level
 
 
-cdef inline int64_t observation_size(const field_t* field) noexcept nogil:
-    cdef int64_t side = 2 * field.sight + 1
-    return 3 * side * side if field.grid else 3 * field.foods + (2 + field.shows_levels) * field.players
-
-
 cdef void observe(const void* memory, const void* shared, const double* p, void* const* parts) noexcept nogil:
     cdef const field_t* field = <const field_t*> shared
     cdef float* out
     cdef int k
     for k in range(field.players):
-        out = <float*> parts[0] + k * observation_size(field)
+        out = <float*> parts[0] + k * field.size
         if field.grid:
             observe_grid(field, <const lane_t*> memory, k, out)
         else:
@@ -343,12 +326,11 @@ cdef int check(const void* memory, const void* shared) noexcept nogil:
     cdef const field_t* field = <const field_t*> shared
     cdef const lane_t* lane = <const lane_t*> memory
     cdef const item_t* item
-    cdef int k, total = 0
+    cdef int k, inside, total = 0
     for k in range(field.players + field.foods):
         item = &lane.items[k]
-        if not (0 <= item.row < field.rows and 0 <= item.column < field.columns):
-            return False
-        if not 0 <= item.level <= TEAM * MAX_LEVEL:
+        inside = 0 <= item.row < field.rows and 0 <= item.column < field.columns
+        if not inside or not 0 <= item.level <= TEAM * MAX_LEVEL:
             return False
         total += item.level if k >= field.players else 0
     return 0 <= lane.steps <= MAX_STEPS and total <= lane.total <= MAX_ITEMS * TEAM * MAX_LEVEL
@@ -361,57 +343,11 @@ functions.shared_name = FIELD_CAPSULE
 LANE_FUNCTIONS = functions_capsule(&functions)
 
 
-cdef class Field:
-    """Description of a world, which all worlds of a batch share.
+# Description of a world, which all worlds of a batch share, as an array [1].
+cdef field_t nothing
+FIELD = np.asarray(<field_t[:1]> &nothing).dtype
 
-    Args:
-        rows, columns: size of the field.
-        player_levels, food_levels: lowest and highest level of each player and food, int32 [n, 2]. A highest level of 0
-            stands for the sum of the three lowest levels of players.
-        sight: how many cells a player sees in each direction.
-        coop: whether foods have their highest levels.
-        grid: whether observations are grids of cells instead of lists of items.
-        shows_levels: whether players see the levels of players.
-        normalizes: whether the rewards of an episode sum up to 1 at most.
 
-    Raises:
-        ValueError: If a size is impossible.
-    """
-
-    cdef field_t field
-
-    def __cinit__(
-        self, int rows, int columns, const int32_t[:, ::1] player_levels, const int32_t[:, ::1] food_levels, int sight,
-        bint coop=False, bint grid=False, bint shows_levels=True, bint normalizes=True,
-    ):
-        cdef field_t* field = &self.field
-        cdef int k
-        if not (
-            3 <= rows <= MAX_SIDE and 3 <= columns <= MAX_SIDE and 1 <= sight <= MAX_SIDE
-            and 1 <= len(player_levels) <= min(MAX_ITEMS, rows * columns) and 1 <= len(food_levels) <= MAX_ITEMS
-            and player_levels.shape[1] == food_levels.shape[1] == 2
-        ):
-            raise ValueError("expected sizes in the ranges of foraging.pyx")
-        field.rows, field.columns, field.sight, field.coop = rows, columns, sight, coop
-        field.grid, field.shows_levels, field.normalizes = grid, shows_levels, normalizes
-        field.players, field.foods = len(player_levels), len(food_levels)
-        for k in range(field.players):
-            field.player_levels[k][0], field.player_levels[k][1] = player_levels[k, 0], player_levels[k, 1]
-        for k in range(field.foods):
-            field.food_levels[k][0], field.food_levels[k][1] = food_levels[k, 0], food_levels[k, 1]
-
-    @property
-    def capsule(self):
-        """Capsule of the description, for the functions of a lane."""
-        return owned_capsule(&self.field, FIELD_CAPSULE, self)
-
-    @property
-    def lane_dtype(self):
-        """Dtype of the state of a world."""
-        item = [("row", np.int32), ("column", np.int32), ("level", np.int32)]
-        return np.dtype({
-            "names": ["stream", "steps", "total", "players", "foods"],
-            "formats": [
-                (np.uint64, 5), np.int32, np.int32, (item, self.field.players), (item, self.field.foods)],
-            "offsets": [0, 40, 44, 48, 48 + 12 * self.field.players],
-            "itemsize": bytes_of_lane(&self.field)})
+def field_capsule(const field_t[::1] field):
+    """Return a capsule of a description, for the functions of a lane; numbers in it are not checked."""
+    return owned_capsule(<void*> &field[0], FIELD_CAPSULE, np.asarray(field))

@@ -24,7 +24,7 @@ def draw_field(surface: pygame.Surface, rows: int, columns: int, lane: np.void) 
         surface: A surface of `columns * CELL + 1` times `rows * CELL + 1` pixels.
         rows: Number of rows.
         columns: Number of columns.
-        lane: The state of the world, of the type `Field.lane_dtype`.
+        lane: The state of the world, whose fields are those of `lane_t` in foraging.pyx.
     """
     import pygame
     import pygame.freetype

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,13 +18,16 @@ from gymcore.native.struct_env import StructEnv
 from gymcore.native.vector_env import NativeVectorEnv
 from gymcore.vector.agents import Agents
 from gymcore_ext.engine.batch import Batch
-from gymcore_ext.lbf.foraging import LANE_FUNCTIONS, Field
+from gymcore_ext.lbf.foraging import FIELD, LANE_FUNCTIONS, field_capsule
 
 _MAX_SIDE = 100
-_MAX_ITEMS = 256
+_MAX__ITEMS = 256
 _MAX_LEVEL = 1000
 # The highest level of a food is the sum of the levels of so many players.
 _TEAM = 3
+
+# As `item_t` in foraging.pyx.
+_ITEM = np.dtype([("row", np.int32), ("column", np.int32), ("level", np.int32)])
 
 Levels = int | Sequence[int]
 
@@ -73,7 +77,7 @@ class ForagingEnv(StructEnv):
     max_steps = whole(1, 2**30)
     penalty = Parameter()
     agents: Agents
-    _not_pickled = (*StructEnv._not_pickled, "_field", "shared")
+    _not_pickled = (*StructEnv._not_pickled, "shared")
 
     def __init__(
         self,
@@ -123,8 +127,8 @@ class ForagingEnv(StructEnv):
         self.rows, self.columns = (count("field_size", side, 3, _MAX_SIDE) for side in sides)
         farthest = max(self.rows, self.columns)
         self.sight = farthest if sight is None else count("sight", sight, 1, _MAX_SIDE)
-        players = count("players", players, 1, min(_MAX_ITEMS, self.rows * self.columns))
-        foods = count("max_num_food", max_num_food, 1, _MAX_ITEMS)
+        players = count("players", players, 1, min(_MAX__ITEMS, self.rows * self.columns))
+        foods = count("max_num_food", max_num_food, 1, _MAX__ITEMS)
         self.player_levels = _ranges("player", players, min_player_level, max_player_level)
         lowest_sum, self._team_level = np.sort(self.player_levels, axis=0)[:_TEAM].sum(axis=0)
         limit = _MAX_LEVEL if force_coop else int(lowest_sum)
@@ -132,24 +136,48 @@ class ForagingEnv(StructEnv):
         self.food_levels = _ranges("food", foods, min_food_level, highest)
         if max_food_level is None:
             self.food_levels[:, 1] = 0
-        self._flags = (
-            *(bool(force_coop), bool(grid_observation)),
-            *(bool(observe_agent_levels), bool(normalize_reward)),
-        )
+        self._flags = {
+            "coop": bool(force_coop),
+            "grid": bool(grid_observation),
+            "shows_levels": bool(observe_agent_levels),
+            "normalizes": bool(normalize_reward),
+        }
         self.frame_size = (self.columns * CELL + 1, self.rows * CELL + 1)
         super().__init__(render_mode, **parameters)
 
     def make_batch(self, num_envs: int, **options: object) -> Batch:
         """Return a batch of worlds."""
-        levels = self.player_levels, self.food_levels
-        self._field = field = Field(self.rows, self.columns, *levels, self.sight, *self._flags)
-        self.agents = Agents(len(levels[0]), self._observation_space(), spaces.Discrete(6))
-        self.lane_bytes, self.shared = field.lane_dtype.itemsize, field.capsule
+        players = len(self.player_levels)
+        self.agents = Agents(players, self._observation_space(), spaces.Discrete(6))
+        self.lane_bytes = -(-self._lane_dtype().itemsize // 8) * 8
+        self.shared = field_capsule(self._description())
         self.spaces_of_lane = self.agents.world_spaces
         return super().make_batch(num_envs, **options)
 
+    def _description(self) -> npt.NDArray[np.void]:
+        """Return what the worlds have in common."""
+        description = np.zeros(1, FIELD)
+        field, players, foods = description[0], len(self.player_levels), len(self.food_levels)
+        field["rows"], field["columns"], field["sight"] = self.rows, self.columns, self.sight
+        field["players"], field["foods"] = players, foods
+        field["size"] = math.prod(self._observation_space().shape)
+        field["player_levels"][:players] = self.player_levels
+        field["food_levels"][:foods] = self.food_levels
+        for name, value in self._flags.items():
+            field[name] = value
+        return description
+
+    def _lane_dtype(self) -> np.dtype[np.void]:
+        """Return the dtype of the state of a world."""
+        items = [
+            ("players", _ITEM, len(self.player_levels)),
+            ("foods", _ITEM, len(self.food_levels)),
+        ]
+        fields = [("stream", np.uint64, 5), ("steps", np.int32), ("total", np.int32), *items]
+        return np.dtype(fields)
+
     def _observation_space(self) -> spaces.Box:
-        _, grid, shows_levels, _ = self._flags
+        grid, shows_levels = self._flags["grid"], self._flags["shows_levels"]
         levels = int(self.player_levels[:, 1].max()) if shows_levels else 1
         food_levels = int(self.food_levels[:, 1].max()) or int(self._team_level)
         if grid:
@@ -164,13 +192,12 @@ class ForagingEnv(StructEnv):
 
     def fixed_digest(self) -> int:
         """Return a digest of the arguments, which states have to share."""
-        sizes = (self.rows, self.columns, self.sight, *self._flags)
-        levels = self.player_levels.tolist(), self.food_levels.tolist()
-        return digest(repr((sizes, levels)).encode())
+        return digest(self._description().tobytes())
 
     def _render_frame(self, render_mode: str, state: object) -> npt.NDArray[np.uint8] | None:
-        memory = self._batch.store.view()[self._lane, : self.lane_bytes]
-        lane = memory.copy().view(self._field.lane_dtype)[0]
+        dtype = self._lane_dtype()
+        memory = self._batch.store.view()[self._lane, : dtype.itemsize]
+        lane = memory.copy().view(dtype)[0]
         return self._render_with(draw_field, render_mode, self.rows, self.columns, lane)
 
 

@@ -18,7 +18,7 @@ ID = "Foraging-8x8-2p-3f-v3"
 
 def world_of(envs: Any, lane: int = 0) -> Any:
     """Return a view of the state of a world."""
-    dtype = envs._model._field.lane_dtype
+    dtype = envs._model._lane_dtype()
     return envs._batch.store.view()[lane, : dtype.itemsize].view(dtype)[0]
 
 
