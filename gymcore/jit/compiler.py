@@ -543,6 +543,7 @@ def _compiled(loop: FunctionType, name: str, arrays: bool) -> tuple[Any, str]:
     function: Any = CFunc(loop, signature, {}, {**_NUMBA_OPTIONS, "_nrt": arrays})
     result = function._compile_uncached()
     library, symbol = result.library, result.fndesc.llvm_cfunc_wrapper_name
+    library.finalize()  # links and optimizes
     if arrays:
         library, symbol = lane_memory.with_lane_memory(library, symbol, f"{name}_loop")
     return library.serialize_using_object_code(), symbol
