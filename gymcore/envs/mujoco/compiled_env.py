@@ -226,7 +226,9 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
         replaced = {_PYTHON_QUANTITIES[n] for n in self.in_python if n in _PYTHON_QUANTITIES}
         for quantity in replaced:
             value = self._parameters(_ATTRIBUTES[quantity], 1)
-            if quantity != "health":  # truth values let the other operand decide
+            if quantity == "effort":  # float32 if the override returns float32
+                value.precision = Precision.ACTION
+            elif quantity != "health":  # truth values let the other operand decide
                 value.precision = Precision.FLOAT64
             self.__dict__[quantity] = lambda *_, value=value: value
         if "get_body_com" in self.in_python:
@@ -243,31 +245,37 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
         columns = self._overridden[key] = [f"{key}[{i}]" for i in range(size)]
         return Parameter(columns[0]) if size == 1 else joined(*map(Parameter, columns))
 
-    def _call_overrides(self, prefix: str, action: Any = None) -> None:
+    def _call_overrides(self, prefix: str, action: Any = None) -> dict[str, Any]:
         """Write what overrides return for the current simulation to their parameters.
 
         Args:
             prefix: First part of the names of these overrides.
             action: The action of the step, for `control_cost`.
 
+        Returns:
+            What the overrides returned.
+
         Raises:
             InvalidArgument: If an override returned another number of values.
         """
+        values: dict[str, Any] = {}
         keys = [key for key in self._overridden if key.startswith(prefix)]
         if not keys:
-            return
+            return values
         table, names = self._batch.get_parameters(), list(self._program.parameters)
         for key in keys:
             columns, (name, *arguments) = self._overridden[key], key.split(".", 1)
             value = getattr(self, name)
             if callable(value):
                 value = value(*(arguments or [action]))
+            values[key] = value
             if np.size(value) != len(columns):
                 raise InvalidArgument(
                     f"{name}: expected {len(columns)} numbers, got shape {np.shape(value)}"
                 )
             table[[names.index(column) for column in columns], 0] = np.ravel(value)
         self._batch.set_parameters(table)
+        return values
 
     def check_kernel(self) -> None:
         """Check the weights and spaces, unless the description is not used."""
@@ -524,7 +532,9 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
         controls = len(spaces) - len(arrays) + program.arrays.index(("data", "ctrl"))
         run(program.programs["before"], spaces, is_float32, [controls])
         self.do_simulation(data.ctrl.copy(), self.frame_skip)
-        self._call_overrides("", action)
+        results = self._call_overrides("", action)
+        if "control_cost" in results:  # what follows depends on the action by this cost only
+            is_float32 = np.asarray(results["control_cost"]).dtype == np.float32
         parameters[:] = self._batch.get_parameters()[:, 0]
         run(program.programs["after"], spaces, is_float32)
         infos: Info = {}

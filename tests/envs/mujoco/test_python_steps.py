@@ -95,6 +95,29 @@ def test_overrides_are_used_as_in_gymnasium(env_id: str, name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*steps in Python")
+@pytest.mark.parametrize("env_id", ["Ant-v4", "HalfCheetah-v5", "Humanoid-v5"])
+@pytest.mark.parametrize("cost_type", [None, np.float32, np.float64])
+def test_a_pasted_control_cost_has_its_type(env_id: str, cost_type: Any) -> None:
+    def control_cost(self: Any, action: Any) -> Any:
+        cost = self._ctrl_cost_weight * np.sum(np.square(action))
+        return cost if cost_type is None else cost_type(cost)
+
+    results = []
+    for gym in (gymcore, gymnasium):
+        base: Any = type(gym.make(env_id).unwrapped)
+        env = type("Mine", (base,), {"control_cost": control_cost})()
+        env.reset(seed=3)
+        space = env.action_space
+        actions = np.linspace(space.low, space.high, 4, dtype=np.float32)
+        results.append([env.step(a) for a in (*actions, *actions.astype(np.float64))])
+        env.close()
+    for ours, theirs in zip(*results, strict=True):
+        cost, expected = ours[4]["reward_ctrl"], theirs[4]["reward_ctrl"]
+        assert (type(cost), cost) == (type(expected), expected)
+        assert type(ours[1]) is type(theirs[1])
+
+
+@pytest.mark.filterwarnings("ignore:.*steps in Python")
 def test_what_such_a_class_refuses() -> None:
     base = type(gymcore.make("Ant-v5").unwrapped)
     cls: Any = type("Mine", (base,), {"control_cost": lambda self, action: 0.0})
