@@ -304,7 +304,7 @@ cdef class Batch:
         with nogil:
             rng_seed_range(self.lanes.columns.rngs + lo, hi - lo, &words[0], count)
         self.busy = 0
-        seed = getattr(self.store, "seed", None)  # of streams that the lanes have themselves
+        seed = getattr(self.store, "seed_streams", None)  # of streams that the lanes have themselves
         if seed is not None:
             seed(entropy, lo, hi)
 

@@ -578,7 +578,7 @@ cdef class Simulations(LaneStore):
         self.starts[:, :nq] = qpos
         self.starts[:, nq:] = qvel
 
-    def seed(self, entropy, Py_ssize_t lo, Py_ssize_t hi):
+    def seed_streams(self, entropy, Py_ssize_t lo, Py_ssize_t hi):
         """Seed the streams of RandomState of lanes lo, lo + 1, ... of [lo, hi) with entropy, entropy + 1, ..."""
         cdef uint32_t[::1] words
         cdef int count = max(1, (entropy.bit_length() + 31) // 32)

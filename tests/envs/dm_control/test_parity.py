@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
 import gymcore as gym
 
-os.environ.setdefault("MUJOCO_GL", "disable")
 pytest.importorskip("mujoco", reason="mujoco is not installed")
 pytest.importorskip("dm_control", reason="dm_control is not installed")
 
-from dm_control import suite
+with pytest.MonkeyPatch.context() as environment:
+    environment.setenv("MUJOCO_GL", "disable")  # it needs a display otherwise
+    from dm_control import suite
 
 from gymcore.interop.dm_env import to_dm_env
 
