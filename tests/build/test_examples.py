@@ -56,6 +56,15 @@ def test_ppo_writes_its_curve(env_id, tmp_path):
     assert curve.read_text().startswith("steps,mean_return\n2048,")
 
 
+@pytest.mark.parametrize("options", [[], ["--central-critic"]])
+def test_ippo_trains_the_agents_of_worlds(options):
+    pytest.importorskip("torch")
+    words = ["--num-envs", "8", "--total-steps", "4000"]
+    lines = run("examples/ippo.py", "Foraging-5x5-2p-1f-coop-v3", *words, *options)
+    assert lines[-1].startswith("Foraging-5x5-2p-1f-coop-v3: 4,000 steps of agents, mean return ")
+    assert 0 <= float(lines[-1].rsplit(" ", 1)[1]) <= 0.5
+
+
 @pytest.mark.parametrize("options", [[], ["--prioritized", "--n-steps", "1"]])
 def test_dqn_learns_and_is_evaluated(options):
     pytest.importorskip("torch")
@@ -185,8 +194,8 @@ def test_environments_of_ones_own_run_as_python(name, monkeypatch):
     assert re.search(r"[\d,]+ steps/s", line)
 
 
-def test_agents_of_shared_worlds_are_lanes():
+def test_agents_share_worlds_in_python():
     lines = run("examples/multi_agent.py")
-    assert lines[0] == "8 worlds x 3 agents = 24 lanes"
+    assert lines[0] == "8 worlds x 3 agents"
     greedy, random = (float(line.rsplit(" ", 1)[1]) for line in lines[1:])
     assert greedy > 2 * random > 0
