@@ -56,11 +56,8 @@ def test_all_ids_of_gymnasium_are_registered() -> None:
         return {one for one, place in places if isinstance(place, str) and place.startswith(prefix)}
 
     assert of_its_own(gymnasium) - set(gymcore.registry) == set()
-    named = {
-        one
-        for one in of_its_own(gymcore)
-        if "/" in one and not one.startswith(("ALE/", "contract/", "dm_control/", "mamujoco/", "mpe/"))
-    }
+    others = ("ALE/", "contract/", "dm_control/", "mamujoco/", "mpe/")
+    named = {one for one in of_its_own(gymcore) if "/" in one and not one.startswith(others)}
     assert named == set(IDS)
 
 
