@@ -10,7 +10,6 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.envs.lbf.ids import foraging_spec
-from gymcore.interop.pettingzoo import aec_env, parallel_env
 from gymcore.specs.lookup import registered_id
 
 ID = "Foraging-8x8-2p-3f-v3"
@@ -222,19 +221,3 @@ def test_frames_show_players_and_food() -> None:
     assert (cells[0, 1, 1:, 1:] == 255).all()
     one, two = cells[0, 0], cells[3, 5]
     assert (one != two).any()
-
-
-@pytest.mark.filterwarnings("ignore")  # PettingZoo warns of conventions, such as names of classes
-@pytest.mark.parametrize("env_id", [ID, "Foraging-grid-2s-6x6-4p-3f-coop-v3"])
-@pytest.mark.parametrize("test", ["parallel_api", "api", "parallel_seed", "seed"])
-def test_worlds_pass_the_tests_of_pettingzoo(env_id: str, test: str) -> None:
-    """One world with PettingZoo's interfaces."""
-    tests = pytest.importorskip("pettingzoo.test")
-    if test == "parallel_api":
-        tests.parallel_api_test(parallel_env(env_id), num_cycles=60)
-    elif test == "api":
-        tests.api_test(aec_env(env_id), num_cycles=60)
-    elif test == "parallel_seed":
-        tests.parallel_seed_test(lambda: parallel_env(env_id), num_cycles=60)
-    else:
-        tests.seed_test(lambda: aec_env(env_id), num_cycles=60)

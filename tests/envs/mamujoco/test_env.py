@@ -180,16 +180,3 @@ def test_worlds_have_pettingzoos_interface() -> None:
     rewards = world.step(actions)[1]
     assert rewards["agent_0"] == rewards["agent_1"]
     world.close()
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("env_id", [ID, "mamujoco/Hopper-3x1-v1"])
-def test_worlds_pass_the_tests_of_pettingzoo(env_id: str) -> None:
-    pytest.importorskip("gymnasium")
-    tests = pytest.importorskip("pettingzoo.test")
-    from gymcore.interop.pettingzoo import aec_env, parallel_env
-
-    tests.parallel_api_test(parallel_env(env_id), num_cycles=40)
-    tests.api_test(aec_env(env_id), num_cycles=20)
-    tests.parallel_seed_test(lambda: parallel_env(env_id), num_cycles=20)
-    tests.seed_test(lambda: aec_env(env_id), num_cycles=10)

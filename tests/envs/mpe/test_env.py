@@ -9,7 +9,7 @@ import pytest
 
 import gymcore
 from gymcore import error, spaces
-from gymcore.interop.pettingzoo import aec_env, parallel_env
+from gymcore.interop.pettingzoo import parallel_env
 
 IDS = [id for id in gymcore.registry if id.startswith("mpe/")]
 
@@ -294,21 +294,8 @@ def test_picked_up_treasures_are_not_drawn() -> None:
     assert (frame == color).all(axis=2).sum() > 500
 
 
-@pytest.mark.filterwarnings("ignore")  # PettingZoo warns of conventions, such as names of classes
 @pytest.mark.parametrize("id", IDS)
-@pytest.mark.parametrize("test", ["parallel_api", "api", "parallel_seed", "seed", "render"])
-def test_worlds_pass_the_tests_of_pettingzoo(id: str, test: str) -> None:
-    """One world with PettingZoo's interfaces."""
-    tests = pytest.importorskip("pettingzoo.test")
-    if test == "parallel_api":
-        tests.parallel_api_test(parallel_env(id), num_cycles=60)
-    elif test == "api":
-        tests.api_test(aec_env(id), num_cycles=60)
-    elif test == "parallel_seed":
-        tests.parallel_seed_test(lambda: parallel_env(id), num_cycles=60)
-    elif test == "seed":
-        tests.seed_test(lambda: aec_env(id), num_cycles=60)
-    else:
-        world = parallel_env(id, render_mode="rgb_array")
-        world.reset(seed=0)
-        assert world.render().shape == (700, 700, 3)
+def test_frames_of_one_world(id: str) -> None:
+    world = parallel_env(id, render_mode="rgb_array")
+    world.reset(seed=0)
+    assert world.render().shape == (700, 700, 3)

@@ -10,7 +10,6 @@ import pytest
 import gymcore
 from gymcore import error
 from gymcore.envs.rware.ids import warehouse_spec
-from gymcore.interop.pettingzoo import aec_env, parallel_env
 from gymcore.specs.lookup import registered_id
 
 ID = "rware-tiny-2ag-v2"
@@ -327,19 +326,3 @@ def test_frames_show_shelves_robots_and_goals() -> None:
     up, left = (cells[0, 0] == 0).all(axis=2), (cells[1, 2] == 0).all(axis=2)
     assert np.ptp(np.argwhere(up), axis=0).argmax() == 0
     assert np.ptp(np.argwhere(left), axis=0).argmax() == 1
-
-
-@pytest.mark.filterwarnings("ignore")  # PettingZoo warns of conventions, such as names of classes
-@pytest.mark.parametrize("env_id", [ID, "rware-img-2s-tiny-3ag-easy-v2"])
-@pytest.mark.parametrize("test", ["parallel_api", "api", "parallel_seed", "seed"])
-def test_worlds_pass_the_tests_of_pettingzoo(env_id: str, test: str) -> None:
-    """One world with PettingZoo's interfaces."""
-    tests = pytest.importorskip("pettingzoo.test")
-    if test == "parallel_api":
-        tests.parallel_api_test(parallel_env(env_id), num_cycles=60)
-    elif test == "api":
-        tests.api_test(aec_env(env_id), num_cycles=60)
-    elif test == "parallel_seed":
-        tests.parallel_seed_test(lambda: parallel_env(env_id), num_cycles=60)
-    else:
-        tests.seed_test(lambda: aec_env(env_id), num_cycles=60)

@@ -16,6 +16,15 @@ from tests.vector.agents_model import Chase, Herd, Model
 gymnasium = pytest.importorskip("gymnasium")
 
 WORLDS = {"test/Herd-v0": Herd, "test/Chase-v0": Chase}
+FAMILIES = [
+    *(id for id in gym.registry if id.startswith("mpe/")),
+    "Foraging-8x8-2p-3f-v3",
+    "Foraging-grid-2s-6x6-4p-3f-coop-v3",
+    "rware-tiny-2ag-v2",
+    "rware-img-2s-tiny-3ag-easy-v2",
+    "mamujoco/HalfCheetah-2x3-v1",
+    "mamujoco/Hopper-3x1-v1",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -28,18 +37,18 @@ def worlds() -> Iterator[None]:
 
 
 @pytest.mark.filterwarnings("ignore")  # PettingZoo warns of conventions, such as names of classes
-@pytest.mark.parametrize("env_id", WORLDS)
+@pytest.mark.parametrize("env_id", [*WORLDS, *FAMILIES])
 @pytest.mark.parametrize("test", ["parallel_api", "api", "parallel_seed", "seed"])
 def test_worlds_pass_the_tests_of_pettingzoo(env_id: str, test: str) -> None:
     tests = pytest.importorskip("pettingzoo.test")
     if test == "parallel_api":
-        tests.parallel_api_test(parallel_env(env_id), num_cycles=100)
+        tests.parallel_api_test(parallel_env(env_id), num_cycles=60)
     elif test == "api":
-        tests.api_test(aec_env(env_id), num_cycles=100)
+        tests.api_test(aec_env(env_id), num_cycles=60)
     elif test == "parallel_seed":
-        tests.parallel_seed_test(lambda: parallel_env(env_id), num_cycles=100)
+        tests.parallel_seed_test(lambda: parallel_env(env_id), num_cycles=60)
     else:
-        tests.seed_test(lambda: aec_env(env_id), num_cycles=100)
+        tests.seed_test(lambda: aec_env(env_id), num_cycles=60)
 
 
 @pytest.mark.parametrize("env_id", WORLDS)
