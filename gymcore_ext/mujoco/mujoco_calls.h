@@ -42,7 +42,8 @@ typedef void gymcore_text_handler(const char *text);
 /* Addresses of MUJOCO_FUNCTIONS (simulations.pyx), in that order; NULL for those that the installed MuJoCo lacks. */
 typedef struct {
     gymcore_mujoco_function *step, *forward, *reset_data, *rne_post_constraint;
-    gymcore_mujoco_function *step1, *step2, *accelerate, *constrain, *sense; /* parts of `step` */
+    gymcore_mujoco_function *step1, *step2, *accelerate, *constrain, *sense, *actuate, *check_acceleration; /* of `step` */
+    void (*runge_kutta)(const void *model, void *data, int order);
     int (*state_size)(const void *model, int signature);
     void (*get_state)(const void *model, const void *data, double *state, int signature);
     void (*set_state)(const void *model, void *data, const double *state, int signature);
@@ -64,6 +65,20 @@ static int gymcore_contact_count(const double *energy)
     int count;
     memcpy(&count, (const char *)energy + gymcore_contact_place, sizeof(count));
     return count;
+}
+
+/* Complete a step of the Runge-Kutta integrator after mj_step1, with the bits of mj_step; mj_step2 itself would integrate
+ * with Euler's method. */
+static void gymcore_step2_runge_kutta(const void *model, void *data)
+{
+    if (gymcore_mujoco.control && *gymcore_mujoco.control)
+        (*gymcore_mujoco.control)(model, data);
+    gymcore_mujoco.actuate(model, data);
+    gymcore_mujoco.accelerate(model, data);
+    gymcore_mujoco.constrain(model, data);
+    gymcore_mujoco.sense(model, data);
+    gymcore_mujoco.check_acceleration(model, data);
+    gymcore_mujoco.runge_kutta(model, data, 4);
 }
 
 /* Outcomes of a call. A warning about a bad state (nan or huge) means divergence: MuJoCo has then reset the simulation to

@@ -42,6 +42,9 @@ cdef extern from "mujoco/mujoco_calls.h":
         void* accelerate
         void* constrain
         void* sense
+        void* actuate
+        void* check_acceleration
+        void* runge_kutta
         int (*state_size)(const void* model, int signature) noexcept nogil
         void (*get_state)(const void* model, const void* data, double* state, int signature) noexcept nogil
         void (*set_state)(const void* model, void* data, const double* state, int signature) noexcept nogil
@@ -54,6 +57,7 @@ cdef extern from "mujoco/mujoco_calls.h":
         int severity
         char* text
 
+    void step2_runge_kutta "gymcore_step2_runge_kutta"(const void* model, void* data) noexcept nogil
     void record "gymcore_record"(fault_t* fault, int severity, const char* text) noexcept nogil
     int mujoco_call "gymcore_mujoco_call"(
         void* function, int count, void* then, const void* model, void* data, fault_t* fault, const int* stop
@@ -77,6 +81,7 @@ cdef extern from "numpy/ufuncobject.h":
 MUJOCO_FUNCTIONS = (
     "mj_step", "mj_forward", "mj_resetData", "mj_rnePostConstraint",
     "mj_step1", "mj_step2", "mj_fwdAcceleration", "mj_fwdConstraint", "mj_sensorAcc",
+    "mj_fwdActuation", "mj_checkAcc", "mj_RungeKutta",
     "mj_stateSize", "mj_getState", "mj_setState",
     "_mjPRIVATE_setTlsLogHandler",
     "_mjPRIVATE__get_tls_error_fn", "_mjPRIVATE__get_tls_warning_fn",
@@ -102,11 +107,6 @@ cdef enum:
     FORWARD, RESET, PLACE, ACCELERATE, ADVANCE, CALL_COUNT
     MAX_CALLS = 1000000
 
-# How `advance` steps: with mj_rnePostConstraint at the end; or so that everything that follows from positions and
-# velocities belongs to the end of the step, in two ways.
-cdef enum:
-    STEPS, SYNCHRONIZED_STEPS, SYNCHRONIZED_RUNGE_KUTTA
-
 
 ctypedef struct program_t:
     operation_t* operations
@@ -124,7 +124,8 @@ ctypedef struct simulation_t:      # followed by the addresses of its spaces, it
 
 ctypedef struct simulations_t:
     program_t programs[PHASE_COUNT]
-    int32_t frame_skip, stepping
+    int32_t frame_skip
+    void* second_half                    # of a simulation step whose first half is mj_step1; NULL for whole steps
     int32_t fresh                        # register with 1 until the first start after a seed, or -1
     int32_t part_count                   # arrays of an observation
     const int64_t* part_sizes
@@ -197,14 +198,13 @@ cdef int call_registered(
 cdef int advance(simulations_t* self, simulation_t* lane, int count) noexcept nogil:
     """Step the simulation; return the highest severity."""
     cdef int severity
-    if self.stepping == STEPS:
+    if self.second_half == NULL:
         return call(self, lane, mujoco.step, count, mujoco.rne_post_constraint)
-    if self.stepping == SYNCHRONIZED_RUNGE_KUTTA:
-        return call(self, lane, mujoco.step, count, mujoco.step1)
-    # The first half of the first step was made at the end of the call before.
+    # All that follows from positions and velocities belongs to the end of a step: the first half of each first step was
+    # made at the end of the call before.
     if count == 1:
-        return call(self, lane, mujoco.step2, 1, mujoco.step1)
-    severity = call(self, lane, mujoco.step2)
+        return call(self, lane, self.second_half, 1, mujoco.step1)
+    severity = call(self, lane, self.second_half)
     return severity if severity == FAILED else max(
         severity, call(self, lane, mujoco.step, count - 1, mujoco.step1))
 
@@ -477,7 +477,7 @@ cdef class Simulations(LaneStore):
         self.sims.fresh = program.fresh
         if program.synchronized:
             is_runge_kutta = models[0].opt.integrator == 1  # mjINT_RK4
-            self.sims.stepping = SYNCHRONIZED_RUNGE_KUTTA if is_runge_kutta else SYNCHRONIZED_STEPS
+            self.sims.second_half = <void*> step2_runge_kutta if is_runge_kutta else mujoco.step2
         self.sims.info_count = len(program.infos)
         self.sims.info_width = sum([size for _, _, size, _ in program.infos])
         if registers < 2 + self.sims.info_width:

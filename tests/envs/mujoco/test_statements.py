@@ -222,6 +222,24 @@ def test_synchronized_steps(integrator: str, frames: int) -> None:
         assert contacts == data.ncon
 
 
+def test_synchronized_steps_of_runge_kutta_call_a_registered_controller() -> None:
+    env = Started(lambda s: [Forward()], synchronized=True)
+    env.model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    env.frame_skip = 1
+    model, data = env.model, mujoco.MjData(env.model)
+    env.reset(seed=1)
+    mujoco.mj_forward(model, data)
+    data.ctrl[:] = 0.3, -0.2
+    mujoco.set_mjcb_control(lambda model, data: data.ctrl.__setitem__(0, np.sin(9.0 * data.time)))
+    try:
+        for _ in range(20):
+            env.step(np.array([0.3, -0.2]))
+            mujoco.mj_step(model, data)
+            np.testing.assert_array_equal(env.data.qvel, data.qvel)
+    finally:
+        mujoco.set_mjcb_control(None)
+
+
 def test_forward_without_actuators_is_that_of_a_model_without_actuation() -> None:
     def start(s: Simulation) -> Sequence[object]:
         return [Assign(s.qpos[0], -0.95), Assign(s.data.ctrl, [1.0, 1.0]), Forward(actuated=False)]
