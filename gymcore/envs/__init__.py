@@ -123,7 +123,7 @@ _CONTROL = {
     "manipulator": ("arms:Manipulator", "bring_ball bring_peg insert_ball insert_peg"),
     "pendulum": ("pendulums:Pendulum", "swingup"),
     "point_mass": ("targets:PointMass", "easy hard"),
-    "quadruped": ("quadruped:Quadruped", "walk run fetch"),
+    "quadruped": ("quadruped:Quadruped", "walk run escape fetch"),
     "reacher": ("targets:Reacher", "easy hard"),
     "stacker": ("arms:Stacker", "stack_2 stack_4"),
     "swimmer": ("swimming:Swimmer", "swimmer6 swimmer15"),

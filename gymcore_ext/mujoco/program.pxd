@@ -4,7 +4,8 @@ The program of a start may call MuJoCo (CALL): it returns to its caller, which m
 
 A program is a list of operations on vectors of float64. An operand is an offset in one of the *spaces* of a lane:
 its registers, the constants of the program, its parameters, the initial state from the reset options (nan for numbers
-that the program decides), the action, the observation, or an array of MuJoCo's model or data.
+that the program decides), the action, the observation, or an array of MuJoCo's model or data. Arrays of float32 are
+only written (STORE).
 `gymcore.envs.mujoco.program` compiles programs from expressions; `simulations.pyx` checks that every operand stays in
 its space, so that running a program needs no checks.
 
@@ -18,6 +19,7 @@ from libc.string cimport memmove
 
 from gymcore_ext.engine.bitgen cimport bitgen_of, bitgen_t
 from gymcore_ext.engine.kernel cimport rng_double, rng_t
+from gymcore_ext.mujoco.spline cimport filter_grid, sample_spline
 
 
 cdef extern from "numpy/random/distributions.h":
@@ -52,10 +54,13 @@ cdef enum:
     LESS, LESS_EQUAL, FINITE, BOTH, EITHER
     SUM, EVERY             # one result from `count` elements
     DOT, FUSED_DOT         # one sum of products in order; the second rounds each sum only, as BLAS does for matrices
+    COEFFICIENTS           # of the cubic spline through a grid of `count` times `count` numbers
+    SPLINE                 # `count` times `count` points of a spline with `target` times `target` coefficients
     CONTACTS               # the number of contacts; a is data.energy
     UNIFORM                # a random number a + b * u; b is the width of the range
     NORMAL
     INTEGER                # a random integer from 0 to a - 1
+    STORE                  # a, rounded to float32, into an array of float32
     REPEAT_UNLESS          # count in `out`, and go back to operation `target` if a is 0
     SKIP_UNLESS            # go forward to operation `target` if a is 0
     CALL                   # return to the caller, which makes call `target` `count` times
@@ -217,6 +222,12 @@ cdef inline int64_t run_program(
             for i in range(n):
                 result = fma(a[i * op.a.stride], b[i * op.b.stride], result)
             out[0] = result
+        elif op.code == COEFFICIENTS:
+            for i in range(n * n):
+                out[i] = a[i * op.a.stride]
+            filter_grid(out, n)
+        elif op.code == SPLINE:
+            sample_spline(out, n, a, op.target)
         elif op.code == CONTACTS:
             out[0] = contact_count(a)
         elif op.code == UNIFORM:
@@ -238,6 +249,9 @@ cdef inline int64_t run_program(
                     result = 0.0
                 out[i] = (
                     rng_below(rng, <uint32_t> result) if twister == NULL else twister_below(twister, <uint32_t> result))
+        elif op.code == STORE:
+            for i in range(n):
+                (<float*> bases[op.out.space])[op.out.offset + i] = <float> a[i * op.a.stride]
         elif op.code == REPEAT_UNLESS:
             if a[0] == 0.0:
                 out[0] += 1.0

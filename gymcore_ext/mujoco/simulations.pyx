@@ -15,9 +15,9 @@ from gymcore_ext.lanes.custom_kernel cimport CustomKernel
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, functions_capsule, lane_functions_t
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
 from gymcore_ext.mujoco.program cimport (
-    ACTION, ARCTAN2, CALL, CONSTANTS, CONTACTS, DOT, EVERY, EXHAUSTED, FIRST_ARRAY, FUSED_DOT, INITIAL_STATE, INTEGER,
-    NORMAL, OBSERVATION, OPCODES, PARAMETERS, REGISTERS, REPEAT_UNLESS, SINE, SKIP_UNLESS, SUM, UNIFORM, operation_t,
-    run_program, twister_seed_range, twister_t, ufunc_loop_t,
+    ACTION, ARCTAN2, CALL, COEFFICIENTS, CONSTANTS, CONTACTS, DOT, EVERY, EXHAUSTED, FIRST_ARRAY, FUSED_DOT,
+    INITIAL_STATE, INTEGER, NORMAL, OBSERVATION, OPCODES, PARAMETERS, REGISTERS, REPEAT_UNLESS, SINE, SKIP_UNLESS,
+    SPLINE, STORE, SUM, UNIFORM, operation_t, run_program, twister_seed_range, twister_t, ufunc_loop_t,
 )
 
 from math import prod
@@ -136,6 +136,7 @@ ctypedef struct simulations_t:
     int32_t signature, state_size        # MuJoCo's code for its integration state, and the state's size
     int32_t array_count
     const int64_t* array_sizes           # 0 for arrays that are not saved: those of the model that programs only read
+    const bint* float32_arrays           # which arrays are float32; states have them as float64
     const bint* float32_actions          # of LaneOwner
     int stopped                          # whether `owner` has an exception that is not raised yet
     PyObject* owner
@@ -324,10 +325,15 @@ cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
     cdef simulation_t* lane = <simulation_t*> memory
     cdef double* numbers = <double*> saved
     cdef int k
+    cdef int64_t i
     mujoco.get_state(lane.model, lane.data, numbers, self.signature)
     numbers += self.state_size
     for k in range(self.array_count):
-        memcpy(numbers, lane.bases[FIRST_ARRAY + k], 8 * self.array_sizes[k])
+        if self.float32_arrays[k]:
+            for i in range(self.array_sizes[k]):
+                numbers[i] = (<float*> lane.bases[FIRST_ARRAY + k])[i]
+        else:
+            memcpy(numbers, lane.bases[FIRST_ARRAY + k], 8 * self.array_sizes[k])
         numbers += self.array_sizes[k]
     if lane.twister != NULL:
         memcpy(numbers, lane.twister, sizeof(twister_t))
@@ -337,8 +343,13 @@ cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
 cdef const double* load_arrays(const simulations_t* self, simulation_t* lane, const double* numbers) noexcept nogil:
     """Copy saved arrays to a lane; return the end of what was read."""
     cdef int k
+    cdef int64_t i
     for k in range(self.array_count):
-        memcpy(lane.bases[FIRST_ARRAY + k], numbers, 8 * self.array_sizes[k])
+        if self.float32_arrays[k]:
+            for i in range(self.array_sizes[k]):
+                (<float*> lane.bases[FIRST_ARRAY + k])[i] = <float> numbers[i]
+        else:
+            memcpy(lane.bases[FIRST_ARRAY + k], numbers, 8 * self.array_sizes[k])
         numbers += self.array_sizes[k]
     return numbers
 
@@ -369,7 +380,7 @@ cdef lane_functions_t functions_of_world = functions_of_lane
 functions_of_world.step, functions_of_world.step_agents = NULL, step_agents
 
 
-cdef check_program(str phase, operations, list sizes, list writable, int energy=-1):
+cdef check_program(str phase, operations, list sizes, list writable, int energy=-1, frozenset float32=frozenset()):
     """Raise if an operand is outside its space, or a result is in a read-only space.
 
     Args:
@@ -378,6 +389,7 @@ cdef check_program(str phase, operations, list sizes, list writable, int energy=
         sizes: Number of elements of each space.
         writable: Spaces that may have results, besides the registers and the observation.
         energy: The space of data.energy, or -1.
+        float32: Spaces with float32 numbers.
     """
     for place, operation in enumerate(operations.tolist()):
         code, count, target, _, *operands = operation
@@ -388,9 +400,15 @@ cdef check_program(str phase, operations, list sizes, list writable, int energy=
         wrong |= code == CALL and not (0 <= target < CALL_COUNT and count <= MAX_CALLS)
         # It reads memory before the energies.
         wrong |= code == CONTACTS and (energy < 0 or operands[1][:2] != (energy, 0))
+        wrong |= code in (COEFFICIENTS, SPLINE) and count < 2 or code == SPLINE and target < 3
+        wrong |= code == STORE and operands[0][0] not in float32
         for k, (space, offset, stride) in enumerate(operands):
             used = count
-            if k == 0:  # results are consecutive
+            wrong |= used > 0 and space in float32 and (code, k) != (STORE, 0)
+            if code in (COEFFICIENTS, SPLINE) and k < 2:  # squares
+                used = (target if code == SPLINE and k == 1 else count) ** 2
+                stride = stride if code == COEFFICIENTS and k == 1 else 1
+            elif k == 0:  # results are consecutive
                 used, stride = 1 if code in (SUM, EVERY, DOT, FUSED_DOT) else count, 1
             if code == CALL:
                 used = 0
@@ -428,7 +446,7 @@ cdef class Simulations(LaneStore):
             - parameters: Maps names to defaults.
             - registers: Number of registers of a lane. The first ones are the reward, whether the episode has ended,
               and the infos.
-            - arrays: Pairs ("data" or "model", name) of float64 arrays.
+            - arrays: Pairs ("data" or "model", name) of float64 arrays, or of float32 arrays that the start writes.
             - constants: Numbers.
             - programs: Maps each of PHASES to an array of OPERATION.
             - infos: Tuples (name, np.float64 or np.int64, size, whether infos of resets lack it).
@@ -454,6 +472,7 @@ cdef class Simulations(LaneStore):
     cdef simulations_t sims
     cdef cnp.ndarray starts      # the initial states from the reset options, float64 [num_lanes, nq + nv]
     cdef list arrays, sizes
+    cdef frozenset float32_spaces
     cdef object on_fault, exception
     cdef readonly list models, datas
 
@@ -464,13 +483,17 @@ cdef class Simulations(LaneStore):
         cdef Py_ssize_t i
         cdef simulation_t* lane
         cdef CustomKernel kernel
-        cdef cnp.ndarray operations, saved, part_sizes
+        cdef cnp.ndarray operations, saved, float32, part_sizes
         cdef cnp.ndarray constants = np.array(program.constants, np.float64)
         cdef int registers = program.registers
         self.models, self.datas, self.on_fault = list(models), list(datas), on_fault
         check_simulation(datas[0])
         self.arrays = list(program.arrays)
         self.sizes = [getattr(datas[0] if owner == "data" else models[0], name).size for owner, name in self.arrays]
+        float32 = np.array([getattr(datas[0] if owner == "data" else models[0], name).dtype == np.float32
+                            for owner, name in self.arrays], np.intc)
+        self.float32_spaces = frozenset((FIRST_ARRAY + np.flatnonzero(float32)).tolist())
+        self.sims.float32_arrays = <bint*> cnp.PyArray_DATA(float32)
         self.sims.owner = <PyObject*> self
         self.sims.float32_actions = &self.float32_actions
         self.sims.frame_skip = frame_skip
@@ -508,7 +531,7 @@ cdef class Simulations(LaneStore):
             kernel.capsule, len(datas),
             sizeof(simulation_t) + (FIRST_ARRAY + len(saved)) * sizeof(double*)
             + (registers + program.observation_size) * sizeof(double) + program.random_state * sizeof(twister_t),
-            &self.sims, [constants, saved, part_sizes], fields)
+            &self.sims, [constants, saved, float32, part_sizes], fields)
         self.starts = np.full((len(datas), models[0].nq + models[0].nv), np.nan)
         for i in range(len(datas)):
             lane = <simulation_t*> self._lane(i)
@@ -530,7 +553,7 @@ cdef class Simulations(LaneStore):
             writable = data_spaces if name in ("start", "before") else []
             if name == "start":
                 writable = writable + [FIRST_ARRAY + k for k in program.writes]
-            check_program(name, operations, sizes, writable, energy)
+            check_program(name, operations, sizes, writable, energy, self.float32_spaces)
             self.references.append(operations)
             self.sims.programs[<int> phase].operations = <operation_t*> cnp.PyArray_DATA(operations)
             self.sims.programs[<int> phase].length = cnp.PyArray_SIZE(operations)
@@ -544,9 +567,10 @@ cdef class Simulations(LaneStore):
         lane.data = <void*> <size_t> self.datas[i]._address
         for k, (owner, name) in enumerate(self.arrays):
             array = getattr(self.datas[i] if owner == "data" else self.models[i], name)
-            if array.dtype != np.float64 or not cnp.PyArray_IS_C_CONTIGUOUS(array) or array.size != self.sizes[k]:
-                raise ValueError(f"{owner}.{name}: expected {self.sizes[k]} contiguous float64 numbers as in lane 0, "
-                                 f"got {array.size} {array.dtype}")
+            expected = np.float32 if FIRST_ARRAY + k in self.float32_spaces else np.float64
+            if array.dtype != expected or not cnp.PyArray_IS_C_CONTIGUOUS(array) or array.size != self.sizes[k]:
+                raise ValueError(f"{owner}.{name}: expected {self.sizes[k]} contiguous {expected.__name__} numbers as "
+                                 f"in lane 0, got {array.size} {array.dtype}")
             lane.bases[FIRST_ARRAY + k] = <double*> cnp.PyArray_DATA(array)
 
     def raise_faults(self):

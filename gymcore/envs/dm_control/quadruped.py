@@ -1,4 +1,4 @@
-"""Quadruped: a body with four legs walks, runs and fetches a ball."""
+"""Quadruped: a body with four legs walks, runs, climbs out of a bowl and fetches a ball."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ from gymcore.envs.mujoco.quantities import (
     joined,
     length,
     sin,
+    spline,
     standard_normal,
+    tanh,
     uniform,
+    where,
 )
 from gymcore.envs.mujoco.statements import Assign, Forward, Repeat, Reset
 from gymcore.envs.mujoco.tolerance import tolerance
@@ -34,11 +37,11 @@ from gymcore.envs.mujoco.tolerance import tolerance
 INFINITY = float("inf")
 
 # Codes of the types of sensors (mjtSensor).
-_ACCELEROMETER, _GYRO, _FORCE, _TORQUE = 1, 3, 4, 5
+_ACCELEROMETER, _GYRO, _FORCE, _TORQUE, _RANGEFINDER = 1, 3, 4, 5, 7
 
 
 class QuadrupedEnv(ControlEnv):
-    """A body with four legs walks, runs, or brings a ball to the middle.
+    """A body with four legs walks, runs, climbs out of a bowl, or brings a ball to the middle.
 
     Examples:
         >>> env = QuadrupedEnv("walk")
@@ -50,6 +53,10 @@ class QuadrupedEnv(ControlEnv):
     tasks: ClassVar[Tasks] = {
         "walk": {"speed": 0.5, "model": {"floor_size": 20 * 0.5}},
         "run": {"speed": 5.0, "model": {"floor_size": 20 * 5}},
+        "escape": {
+            "speed": 0.0,
+            "model": {"floor_size": 40, "terrain": True, "rangefinders": True},
+        },
         "fetch": {"speed": 0.0, "model": {"walls_and_ball": True}},
     }
     time_limit = 20.0
@@ -66,7 +73,7 @@ class QuadrupedEnv(ControlEnv):
         return s.sensor(*(model.sensor(k).name for k in numbers))
 
     def describe(self, simulation: Simulation) -> Description:
-        """Reward an upright torso that moves at a speed, or that brings the ball."""
+        """Reward an upright torso that moves at a speed, leaves the bowl, or brings the ball."""
         s, speed = simulation, self.options["speed"]
         upright, velocity = s.data.of("xmat", "torso")[8], s.sensor("velocimeter")
         hinges = [self.model.joint(k) for k in np.flatnonzero(self.model.jnt_type == HINGE)]
@@ -78,8 +85,10 @@ class QuadrupedEnv(ControlEnv):
             "imu": self.sensors(s, _GYRO, _ACCELEROMETER),
             "force_torque": arcsinh(self.sensors(s, _FORCE, _TORQUE)),
         }
+        if self.task == "escape":
+            return self.escape(s, observation)
         standing = tolerance(upright, (1.0, INFINITY), 2.0, "linear", 0.0)
-        if not speed:
+        if self.task == "fetch":
             return self.fetch(s, observation, standing)
         moving = tolerance(velocity[0], (speed, INFINITY), speed, "linear", 0.5)
         orientation = Variable(4)
@@ -106,6 +115,39 @@ class QuadrupedEnv(ControlEnv):
             Forward(actuated=False),
         ]
         return [Assign(height, 0.0), Repeat(place, until=s.contact_count() < 1.0)]
+
+    def escape(self, s: Simulation, observation: dict[str, Quantity]) -> Description:
+        """Describe the task to leave a bowl with bumps."""
+        torso, readings = s.data.of("xpos", "torso"), self.sensors(s, _RANGEFINDER)
+        distance = length(s.data.of("site_xpos", "workspace"))
+        radius, upright = float(self.model.hfield_size[0, 0]), float(np.cos(np.deg2rad(20)))
+        standing = tolerance(
+            observation["torso_upright"], (upright, INFINITY), 1.0 + upright, "linear", 0.0
+        )
+        orientation = Variable(4)
+        return self.described(
+            observation={
+                **observation,
+                "origin": in_frame(-torso, s.data.of("xmat", "torso")),
+                "rangefinder": where(readings < 0.0, 1.0, tanh(readings)),  # -1 is no hit
+            },
+            scalars=("torso_upright",),
+            reward=standing * tolerance(distance, (radius, INFINITY), radius, "linear", 0.0),
+            start=[
+                Assign(s.model.hfield_data, self.terrain()),
+                *random_direction(orientation, 4),
+                *self.drop(s, orientation, 0.0, 0.0),
+            ],
+        )
+
+    def terrain(self) -> Quantity:
+        """Return random heights: a ring around a bowl, times smooth bumps of 2 m."""
+        width = int(self.model.hfield_nrow[0])
+        axis = np.linspace(-1.0, 1.0, width)
+        radius = np.clip(np.sqrt(axis**2 + axis[:, None] ** 2), 0.04, 1.0)
+        bowl = 0.5 - np.cos(2.0 * np.pi * radius) / 2.0
+        bumps = int(self.model.hfield_size[0, 0])
+        return bowl * spline(uniform(0.15, 1.0, bumps * bumps), width)
 
     def fetch(
         self, s: Simulation, observation: dict[str, Quantity], standing: Quantity

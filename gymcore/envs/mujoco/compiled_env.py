@@ -725,7 +725,8 @@ class CompiledMujocoEnv(NativeEnv[npt.NDArray[np.float64], npt.NDArray[np.float3
 
     def _render_frame(self, render_mode: str, state: npt.NDArray[np.float64]) -> Any:
         """Return a frame of this lane, drawn by the renderer of the batch."""
-        return self.mujoco_renderer.render_lane(self._lane, self.data, render_mode)
+        renderer = self.mujoco_renderer
+        return renderer.render_lane(self._lane, self.model, self.data, render_mode)
 
     def close(self) -> None:
         """Close the window and free rendering contexts; you may reset the environment again."""

@@ -15,6 +15,7 @@ from gymcore.envs.mujoco.quantities import (
     Computed,
     Constant,
     Draw,
+    Float32Array,
     Op,
     Operand,
     Parameter,
@@ -112,7 +113,8 @@ class Arrays:
     """The float64 arrays of a `mujoco.MjData` or `mujoco.MjModel`, as quantities of rank 1.
 
     An attribute of MuJoCo's object is the quantity. Contacts and constraints (`contact`, `efc_*`)
-    are left out, because MuJoCo moves them in memory in every step.
+    are left out, because MuJoCo moves them in memory in every step. A start can also assign to
+    float32 arrays of the model, such as `hfield_data`.
     """
 
     def __init__(self, owner: str, origin: mujoco.MjData | mujoco.MjModel) -> None:
@@ -130,6 +132,8 @@ class Arrays:
             raise AttributeError(name)
         array = getattr(self._origin, name, None)
         moves = self._owner == "data" and name.startswith(("efc_", "contact", "iefc_"))
+        if self._owner == "model" and isinstance(array, np.ndarray) and array.dtype == np.float32:
+            return Float32Array(self._owner, name, array.size)
         if moves or not isinstance(array, np.ndarray) or array.dtype != np.float64:
             raise InvalidArgument(
                 f"{self._owner}.{name}: expected the name of a float64 array with a fixed address, "

@@ -123,6 +123,7 @@ class BaseRender:
         self.viewport = mujoco.MjrRect(0, 0, width, height)
         self._markers: list[Marker] = []
         self._overlays: dict[int, list[str]] = {}
+        self._heights = np.array(model.hfield_data)  # those that the context has
         _apply_visual_options(self.vopt, visual_options)
         self._init_camera()
 
@@ -178,8 +179,15 @@ class BaseRender:
         self.scn.ngeom += 1
 
     def _update_scene(self, markers: list[Marker]) -> None:
-        """Update the scene with the current state of the simulation, and add markers."""
+        """Update the scene with the current state of the simulation, and add markers.
+
+        The viewer's context is the current one.
+        """
         mujoco = mujoco_module()
+        if not np.array_equal(self._heights, self.model.hfield_data):
+            for field in range(self.model.nhfield):
+                mujoco.mjr_uploadHField(self.model, self.con, field)
+            self._heights = np.array(self.model.hfield_data)
         everything = int(mujoco.mjtCatBit.mjCAT_ALL)
         with warnings_while("drawing"):
             mujoco.mjv_updateScene(
@@ -673,15 +681,17 @@ class MujocoRenderer:
             )
         viewer = self._get_viewer(render_mode)
         # A batch draws its lanes with one renderer, one after another.
-        viewer.data = self.data
+        viewer.model, viewer.data = self.model, self.data
         if isinstance(viewer, WindowViewer):
             viewer.render()
             return None
         return viewer.render(render_mode, None if self._keep_type else self.camera_id)
 
-    def render_lane(self, lane: int, data: mujoco.MjData, render_mode: str) -> object:
+    def render_lane(
+        self, lane: int, model: mujoco.MjModel, data: mujoco.MjData, render_mode: str
+    ) -> object:
         """Draw a lane of a batch, whose free camera stays where its first frame has placed it."""
-        self.data = data
+        self.model, self.data = model, data
         viewer = self._get_viewer(render_mode)
         if (place := self._lane_cameras.get(lane)) is not None:
             _apply_camera_config(viewer.cam, place)

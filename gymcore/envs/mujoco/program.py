@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -95,12 +96,21 @@ class Compiler:
         space, at, stride = self._places[key]
         return space, at, (0 if quantity.size == 1 else stride)
 
+    def _space_of(self, quantity: q.Array) -> int:
+        """Return the space of an array."""
+        array = (quantity.owner, quantity.name)
+        if array not in self.arrays:
+            self.arrays.append(array)
+        return FIRST_ARRAY + self.arrays.index(array)
+
     def _find(self, phase: str, quantity: q.Quantity) -> Place:
+        if isinstance(quantity, q.Float32Array):
+            raise InvalidArgument(
+                f"model.{quantity.name}: expected a float64 array in an expression; a start can "
+                "assign to this float32 array"
+            )
         if isinstance(quantity, q.Array):
-            array = (quantity.owner, quantity.name)
-            if array not in self.arrays:
-                self.arrays.append(array)
-            return FIRST_ARRAY + self.arrays.index(array), 0, 1
+            return self._space_of(quantity), 0, 1
         if isinstance(quantity, q.Constant):
             self.constants += quantity.values.tolist()
             return CONSTANTS, len(self.constants) - quantity.size, 1
@@ -176,8 +186,18 @@ class Compiler:
                     )
                     operands[k] = (*register[:2], 0 if operand.size == 1 else 1)
         reduces = quantity.code in (Op.SUM, Op.EVERY, Op.DOT, Op.FUSED_DOT)
-        count = quantity.operands[0].size if reduces else quantity.size
-        self._emit(phase, quantity.code, count, out, *operands, follows_action=follows_action)
+        count, target = quantity.operands[0].size if reduces else quantity.size, 0
+        if quantity.code in (Op.COEFFICIENTS, Op.SPLINE):
+            count, target = isqrt(count), isqrt(quantity.operands[0].size)
+        self._emit(
+            phase,
+            quantity.code,
+            count,
+            out,
+            *operands,
+            target=target,
+            follows_action=follows_action,
+        )
 
     def _draw(self, phase: str, draw: q.Draw, out: Place) -> None:
         if phase != "start":
@@ -343,15 +363,24 @@ class Program(Compiler):
                 f"Variable, got {type(target).__name__}"
             )
         _with_size("value", value, target.size)
-        space, at, _ = self._place("start", target)
+        if isinstance(whole, q.Array):
+            space, at = self._space_of(whole), 0
+        else:
+            space, at, _ = self._place("start", whole)
         if isinstance(whole, q.Array) and whole.owner == "model":
             number = space - FIRST_ARRAY
             self.writes += [number] if number not in self.writes else []
+        write = self._store if isinstance(whole, q.Float32Array) else self._write
+        at += target.start if isinstance(target, q.Selection) else 0
         if target.size > 1 and isinstance(target, q.Selection) and target.step > 1:
             for k in range(target.size):
-                self._write("start", value[k], (space, at + k * target.step, 1))
+                write("start", value[k], (space, at + k * target.step, 1))
         else:
-            self._write("start", value, (space, at, 1))
+            write("start", value, (space, at, 1))
+
+    def _store(self, phase: str, quantity: q.Quantity, out: Place) -> None:
+        """Compute a quantity, and round it into a place of a float32 array."""
+        self._emit(phase, Op.STORE, quantity.size, out, self._place(phase, quantity))
 
     def _write_results(
         self, description: Description

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum, IntEnum
 from functools import reduce
+from math import isqrt
 from typing import Self
 
 import numpy as np
@@ -22,7 +23,8 @@ Op = IntEnum(
     "Op",
     "COPY ADD SUBTRACT MULTIPLY DIVIDE ABSOLUTE NEGATIVE ROOT SINE COSINE EXPONENTIAL LOG1P COSH "
     "TANH ARCSINH ARCTAN2 POWER SMALLER LARGER SELECT LESS LESS_EQUAL FINITE BOTH EITHER SUM EVERY "
-    "DOT FUSED_DOT CONTACTS UNIFORM NORMAL INTEGER REPEAT_UNLESS SKIP_UNLESS CALL",
+    "DOT FUSED_DOT COEFFICIENTS SPLINE CONTACTS UNIFORM NORMAL INTEGER STORE REPEAT_UNLESS "
+    "SKIP_UNLESS CALL",
     start=0,
 )
 
@@ -132,6 +134,10 @@ class Array(Quantity):
         super().__init__(size)
         self.owner = owner
         self.name = name
+
+
+class Float32Array(Array):
+    """A float32 array of MuJoCo's model, which a start can write, and no expression can read."""
 
 
 class Action(Quantity):
@@ -450,6 +456,29 @@ def weighted_rows(weights: Quantity, rows: Quantity) -> Quantity:
             f"rows: expected a multiple of {weights.size} elements, got {rows.size}"
         )
     return WeightedRows(weights, rows)
+
+
+def spline(grid: Operand, width: int) -> Quantity:
+    """Return points [width * width] on the cubic spline through the numbers of a square grid.
+
+    They are evenly spaced, and the corners are those of the grid. If `width` is not n, the bits are
+    those of `scipy.ndimage.zoom(grid, width / n)`.
+
+    Args:
+        grid: The numbers of the grid [n * n], with n at least 4.
+        width: The number of points in a row, at least 2.
+
+    Raises:
+        InvalidArgument: If there is another number of numbers or points.
+    """
+    grid = as_quantity(grid)
+    n = isqrt(grid.size)
+    if n < 4 or n * n != grid.size:
+        raise InvalidArgument(f"grid: expected n * n numbers, n at least 4, got {grid.size}")
+    if width < 2:
+        raise InvalidArgument(f"width: expected at least 2, got {width}")
+    coefficients = Computed(Op.COEFFICIENTS, grid, size=grid.size)
+    return Computed(Op.SPLINE, coefficients, size=width * width)
 
 
 def uniform(low: Operand, high: Operand, size: int) -> Draw:

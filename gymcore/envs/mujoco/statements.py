@@ -12,7 +12,8 @@ from gymcore.envs.mujoco.quantities import Draw, Operand, Quantity
 class Assign:
     """Writes a value to a part of an array of MuJoCo's data or model, or to a `Variable`.
 
-    If a description assigns to the model, each lane has a model of its own.
+    If a description assigns to the model, each lane has a model of its own. Numbers are rounded for
+    float32 arrays of the model, such as `hfield_data`.
 
     Attributes:
         target: A whole array, or a selection of one, or a `Variable`.

@@ -117,7 +117,7 @@ class MujocoVectorEnv(NativeVectorEnv):
         if name in _OPTIONS:
             return True
         array = getattr(self._model.model, name, None)
-        return isinstance(array, np.ndarray) and array.dtype == np.float64
+        return isinstance(array, np.ndarray) and array.dtype in (np.float64, np.float32)
 
     def _set_of_model(self, name: str, values: object) -> None:
         mujoco = mujoco_module()

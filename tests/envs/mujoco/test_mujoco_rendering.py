@@ -534,3 +534,26 @@ def test_what_mujoco_says_of_a_frame_is_a_warning(
         env.render()
     env.close()
     assert not list(tmp_path.iterdir())
+
+
+HILLS = """
+<mujoco>
+  <asset><hfield name="hills" nrow="4" ncol="4" size="1 1 1 0.1"/></asset>
+  <worldbody><light pos="1 0 4"/><geom type="hfield" hfield="hills"/></worldbody>
+</mujoco>"""
+
+
+def test_frames_show_height_fields_as_they_are_now(drawing):
+    models = [mujoco.MjModel.from_xml_string(HILLS) for _ in range(2)]
+    datas = [mujoco.MjData(model) for model in models]
+    renderer = MujocoRenderer(models[0], datas[0], **SIZE)
+    mujoco.mj_forward(models[0], datas[0])
+    mujoco.mj_forward(models[1], datas[1])
+    flat = renderer.render("depth_array")
+    models[1].hfield_data[5] = 0.7
+    hill = renderer.render_lane(1, models[1], datas[1], "depth_array")
+    assert (hill != flat).any()
+    assert np.array_equal(renderer.render_lane(0, models[0], datas[0], "depth_array"), flat)
+    models[0].hfield_data[:] = models[1].hfield_data
+    assert np.array_equal(renderer.render("depth_array"), hill)
+    renderer.close()

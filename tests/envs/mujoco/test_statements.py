@@ -28,6 +28,7 @@ SLIDES = "".join(
 )
 MODEL = f"""
 <mujoco>
+  <asset><hfield name="hills" nrow="9" ncol="9" size="1 1 1 0.1"/></asset>
   <worldbody>
     <geom name="floor" type="plane" size="9 9 1"/>
     <body name="ball" pos="0 0 1">
@@ -200,6 +201,51 @@ def test_fresh_is_true_once_a_seed() -> None:
     assert envs.reset()[0][:, -3].tolist() == [second, third]
 
 
+def test_splines_go_through_their_grids() -> None:
+    grid = np.random.RandomState(1).uniform(-1.0, 1.0, (5, 5))
+    env = Started(lambda s: [])
+    points = env.value_of(q.spline(grid, 17)).reshape(17, 17)
+    np.testing.assert_allclose(points[::4, ::4], grid, rtol=0.0, atol=1e-14)
+    spread = np.stack([grid, np.full((5, 5), 9.0)], axis=-1)
+    same = env.value_of(q.spline(q.Constant(spread)[::2], 17)).reshape(17, 17)
+    np.testing.assert_array_equal(same, points)
+    flat = env.value_of(q.spline(np.full(25, 3.0), 8))
+    np.testing.assert_allclose(flat, 3.0, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("n", "width"), [(4, 9), (7, 12), (30, 201)])
+def test_splines_have_the_bits_of_scipys(n: int, width: int) -> None:
+    ndimage = pytest.importorskip("scipy.ndimage", reason="scipy is not installed")
+    grid = np.random.RandomState(n).uniform(-1.0, 1.0, (n, n))
+    points = Started(lambda s: []).value_of(q.spline(grid, width))
+    np.testing.assert_array_equal(points.reshape(width, width), ndimage.zoom(grid, width / n))
+
+
+def test_starts_write_float32_arrays_of_models() -> None:
+    def start(s: Simulation) -> Sequence[object]:
+        heights, color = q.uniform(0.0, 1.0, 16), q.uniform(0.0, 1.0, 1)
+        return [
+            Assign(s.model.hfield_data, 0.5 * q.spline(heights, 9)),
+            Assign(s.model.geom_rgba[4:8:2], q.joined(color, 0.3)),
+        ]
+
+    envs, single = StartedVectorEnv(2, start=start), Started(start)
+    for episode in range(2):
+        envs.reset(seed=None if episode else 1)
+        hills, colors = envs.get_attr("hfield_data"), envs.get_attr("geom_rgba")
+        for lane in range(2):
+            stream = np.random.RandomState(1 + lane)
+            draws = stream.random_sample((episode + 1, 17))[-1]
+            expected = 0.5 * single.value_of(q.spline(draws[:16], 9))
+            np.testing.assert_array_equal(hills[lane], expected.astype(np.float32))
+            assert colors[lane].ravel()[4:7:2].tolist() == np.float32([draws[16], 0.3]).tolist()
+    state = envs.get_state()
+    envs.reset()
+    assert not np.array_equal(envs.get_attr("hfield_data"), hills)
+    envs.set_state(state)
+    np.testing.assert_array_equal(envs.get_attr("hfield_data"), hills)
+
+
 @pytest.mark.parametrize("integrator", ["Euler", "RK4", "implicitfast"])
 @pytest.mark.parametrize("frames", [1, 3])
 def test_synchronized_steps(integrator: str, frames: int) -> None:
@@ -260,6 +306,13 @@ def test_forward_without_actuators_is_that_of_a_model_without_actuation() -> Non
     [
         (lambda s: [Assign(s.qpos + 1.0, 0.0)], error.InvalidArgument, "target: expected an array"),
         (lambda s: [Assign(s.qpos[:3], [1.0, 2.0])], error.InvalidArgument, "value: expected a"),
+        (
+            lambda s: [Assign(s.qpos[0], s.model.hfield_data[0])],
+            error.InvalidArgument,
+            "model.hfield_data: expected a float64 array",
+        ),
+        (lambda s: [Assign(s.qpos[0], q.spline(np.ones(9), 4)[0])], error.InvalidArgument, "grid:"),
+        (lambda s: [Assign(s.qpos[0], q.spline(np.ones(16), 1)[0])], error.InvalidArgument, "wid"),
         (lambda s: ["fall"], error.ArgumentTypeError, "start: expected a statement, got 'fall'"),
     ],
 )
