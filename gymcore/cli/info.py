@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     installed = {name: version for name, version in info["packages"].items() if version is not None}
     lines["pygame"] = info["pygame"]
     lines["Box2D"] = info["Box2D"]
+    lines["MuJoCo"] = info["MuJoCo"]
     lines["optional packages"] = ", ".join(f"{k} {v}" for k, v in installed.items()) or "none"
     missing = [name for name in info["packages"] if name not in installed]
     lines["not installed"] = ", ".join(missing) or "none"
@@ -170,6 +171,17 @@ def box2d_use() -> str:
     return problem() or "called from compiled code"
 
 
+def mujoco_use() -> str:
+    """Return the version of MuJoCo, or a warning if it can simulate wrongly."""
+    from gymcore.envs.mujoco.library import solver_problem
+
+    version = _version("mujoco")
+    if version is None:
+        return "not installed"
+    problem = solver_problem(version)
+    return f"warning: {problem}" if problem else version
+
+
 def system_info() -> Info:
     """Return everything that a bug report or benchmark file should contain, ready for JSON."""
     import numpy as np
@@ -189,4 +201,5 @@ def system_info() -> Info:
         "packages": package_versions(),
         "pygame": pygame_use(),
         "Box2D": box2d_use(),
+        "MuJoCo": mujoco_use(),
     }

@@ -53,6 +53,16 @@ def test_the_text_names_the_distribution_of_pygame(run, monkeypatch, installed, 
     assert lines["pygame"].strip().partition(";")[0] == line
 
 
+@pytest.mark.parametrize(
+    ("version", "line"),
+    [(None, "not installed"), ("4.0.1", "4.0.1"), ("4.0.0", "warning: MuJoCo 4.0.0 can compute")],
+)
+def test_the_text_warns_of_a_wrong_solver(run, monkeypatch, version, line):
+    monkeypatch.setattr(info, "_version", {"mujoco": version}.get)
+    lines = dict(line.split("  ", 1) for line in run("info").out.splitlines())
+    assert lines["MuJoCo"].strip().startswith(line)
+
+
 def test_a_refused_instruction_set_does_not_stop_the_report(run, monkeypatch):
     monkeypatch.setenv("GYMCORE_ISA", "x87")
     ran = run("info")

@@ -97,6 +97,26 @@ def warnings_while(activity: str) -> Iterator[None]:
                 logger.warn(f"MuJoCo, {activity}: {text.strip()}")
 
 
+def solver_problem(version: str) -> str:
+    """Return what is wrong with the solver of a version of MuJoCo, an empty text for nothing."""
+    if version != "4.0.0":
+        return ""
+    return (
+        "MuJoCo 4.0.0 can compute wrong accelerations if the solver is Newton's and the model is "
+        "sparse, as are those with 60 velocities or more by default: run "
+        "`pip install --upgrade mujoco` for a newer version"
+    )
+
+
+def warn_of_solver(model: mujoco.MjModel) -> None:
+    """Warn if the installed MuJoCo can simulate this model wrongly."""
+    mujoco = mujoco_module()
+    problem = solver_problem(mujoco.__version__)
+    uses_newton = model.opt.solver == mujoco.mjtSolver.mjSOL_NEWTON
+    if problem and uses_newton and mujoco.mj_isSparse(model):
+        logger.warn(problem)
+
+
 def _numbers(version: str) -> tuple[int, ...]:
     """Return the first two numbers of a version."""
     parts = version.split(".")[:2]

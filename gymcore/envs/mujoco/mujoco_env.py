@@ -13,7 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from gymcore import error
 from gymcore.core import Env, Info, Options
-from gymcore.envs.mujoco.library import mujoco_module, step_simulation, warnings_while
+from gymcore.envs.mujoco.library import (
+    mujoco_module,
+    step_simulation,
+    warn_of_solver,
+    warnings_while,
+)
 from gymcore.envs.mujoco.mujoco_rendering import MujocoRenderer
 from gymcore.spaces import Box, Space
 
@@ -167,6 +172,7 @@ class MujocoEnv(Env[NDArray[np.float64], NDArray[np.float32]]):
         self.init_qvel = self.data.qvel.ravel().copy()
 
         check_time_step(self.model, self.dt)
+        warn_of_solver(self.model)
         self._check_frames_per_second()
         if observation_space is not None:
             self.observation_space = observation_space

@@ -8,6 +8,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+import warnings
 import weakref
 from pathlib import Path
 
@@ -66,6 +67,26 @@ def small(folder: Path, actuators: str = "") -> str:
     file = folder / "small.xml"
     file.write_text(SMALL.format(actuators))
     return str(file)
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "warns"),
+    [
+        ("4.0.0", 'jacobian="sparse"', True),
+        ("4.0.0", 'jacobian="sparse" solver="CG"', False),
+        ("4.0.0", 'jacobian="auto"', False),
+        ("4.0.1", 'jacobian="sparse"', False),
+    ],
+)
+def test_sparse_models_and_the_solver_of_mujoco_4_0_0(
+    tmp_path, monkeypatch, recwarn, version, options, warns
+):
+    monkeypatch.setattr(mujoco, "__version__", version)
+    file = tmp_path / "model.xml"
+    file.write_text(SMALL.format(f"<option {options}/>"))
+    warnings.simplefilter("always")
+    MujocoEnv(str(file), 1, None)
+    assert ["wrong accelerations" in str(warning.message) for warning in recwarn] == [True] * warns
 
 
 # Comparison with Gymnasium
