@@ -130,7 +130,7 @@ def random_batches(
 
     Args:
         space: Action space of one lane, from any Gym-like library: Discrete, MultiDiscrete or a
-            Box with finite bounds.
+            Box. Bounds beyond 1e9 count as -1 and 1.
         shape: Leading axes of a batch: (num_envs,) or (steps, num_envs).
         number: Number of batches.
         dtype: Dtype of the batches; None for the space's.
@@ -148,7 +148,10 @@ def random_batches(
         start = int(getattr(space, "start", 0))
         values = (generator.integers(0, int(space.n), size=size) for _ in range(number))
         return [(value + start).astype(kind) for value in values]
-    return [generator.uniform(space.low, space.high, size=size).astype(kind) for _ in range(number)]
+    low, high = (
+        np.where(np.abs(bound) < 1e9, bound, np.sign(bound)) for bound in (space.low, space.high)
+    )
+    return [generator.uniform(low, high, size=size).astype(kind) for _ in range(number)]
 
 
 def _gymcore_step(env_id: str, num_envs: int, num_threads: int) -> Session:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bars import CARTPOLE, Bar, Group, name, ratio
+from interop_measures import GAME_PROCESSES
 
-#: Numbers of processes with which games of PettingZoo are stepped; 0 is this process.
-GAME_PROCESSES = (0, 1, 2, 4)
 _GAMES = 64
 
 

@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from contenders import RING, Contender, Session, random_batches
-from interop_bars import GAME_PROCESSES
 
 #: Prefix with which Gymnasium imports an id of gymcore.
 PLUG_IN = "gymcore.interop.gymnasium:gymcore/"
+#: Numbers of processes with which games of PettingZoo are stepped; 0 is this process.
+GAME_PROCESSES = (0, 1, 2, 4)
 
 
 class Training:

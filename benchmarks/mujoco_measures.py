@@ -29,11 +29,12 @@ STEPS, BLOCKS = 16, 16
 
 
 def _endless(env_id: str) -> Any:
-    """Return the vector class of an environment whose episodes never end, as in the raw loop."""
+    """Return a function that makes batches whose episodes never end, as in the raw loop."""
     import gymcore
     from gymcore.envs.registration import load_env_creator
 
-    vector_class = load_env_creator(gymcore.spec(env_id).vector_entry_point)
+    spec = gymcore.spec(env_id)
+    vector_class = load_env_creator(spec.vector_entry_point)
 
     class Endless(vector_class.env_class):  # type: ignore[misc,name-defined]
         def describe(self, simulation: Any) -> Any:
@@ -44,7 +45,7 @@ def _endless(env_id: str) -> Any:
     class EndlessVectorEnv(vector_class):  # type: ignore[misc,valid-type]
         env_class = Endless
 
-    return EndlessVectorEnv
+    return functools.partial(EndlessVectorEnv, **spec.kwargs)
 
 
 class Batch:
@@ -83,18 +84,18 @@ class RawLoop:
 
         envs = _endless(env_id)(num_envs, num_threads=1)
         envs.reset(seed=0)
-        model = envs._model.model
+        model, models = envs._model.model, envs.get_attr("model")
         self.datas: list[Any] = [mujoco.MjData(model) for _ in range(num_envs)]
         for data, lane_data in zip(self.datas, envs.get_attr("data"), strict=True):
-            data.qpos[:], data.qvel[:] = lane_data.qpos, lane_data.qvel
-            mujoco.mj_forward(model, data)
+            mujoco.mj_copyData(data, model, lane_data)
         blocks = random_batches(envs.single_action_space, (STEPS, num_envs), BLOCKS)
         self.blocks = [np.ascontiguousarray(block, np.float64) for block in blocks]
         functions, pointer = load_functions(), ctypes.c_void_p
+        is_synchronized = getattr(envs._model, "synchronized", False)  # those of the control suite
         self._arguments = (
             pointer(functions["mj_step"]),
-            pointer(functions["mj_rnePostConstraint"]),
-            pointer(model._address),
+            pointer(None if is_synchronized else functions["mj_rnePostConstraint"]),
+            (pointer * num_envs)(*[model._address for model in models]),
             (pointer * num_envs)(*[data._address for data in self.datas]),
             (pointer * num_envs)(*[data.ctrl.ctypes.data for data in self.datas]),
         )

@@ -35,6 +35,7 @@ from bars import CARTPOLE, MILLION, Group, Measured, bars, groups, parts  # noqa
 from box2d_bars import box2d_bars, box2d_groups  # noqa: E402
 from chart import plot  # noqa: E402
 from contenders import CONTENDERS  # noqa: E402
+from dm_control_bars import DOMAINS, dm_control_bars, dm_control_groups  # noqa: E402
 from engine_bars import LIBRARIES, NO_STEPS, engine_bars, engine_groups  # noqa: E402
 from interop_bars import interop_bars, interop_groups  # noqa: E402
 from interop_measures import CONTENDERS as INTEROP  # noqa: E402
@@ -94,6 +95,7 @@ def all_groups(threads: int) -> list[Group]:
         *engine_groups(),
         *wrapper_groups(),
         *mujoco_groups(threads),
+        *dm_control_groups(threads),
         *box2d_groups(threads),
         *atari_groups(threads),
         *remote_groups(),
@@ -238,7 +240,7 @@ class Run:
 
     def against_raw(self, threads: int) -> None:
         """Measure MuJoCo batches against the raw loop."""
-        for env_id in IDS:
+        for env_id in (*IDS, *DOMAINS):
             arguments = [env_id, 64, threads, 3 * self._repeats * self._duration]
             answer = self.worker("gymcore").ask(call="against_raw", arguments=arguments)
             self._value(against_raw_name(env_id), answer)
@@ -298,7 +300,7 @@ def judge(measured: Measured, threads: int) -> list[dict[str, Any]]:
     rows, best = [], measured.best()
     everything = (
         bars, toy_bars, minigrid_bars, mpe_bars, lbf_bars, rware_bars, box2d_bars,
-        engine_bars, mujoco_bars, atari_bars, remote_bars, interop_bars, jit_bars,
+        engine_bars, mujoco_bars, dm_control_bars, atari_bars, remote_bars, interop_bars, jit_bars,
         learn_bars,
     )  # fmt: skip
     for bar in [*(bar for each in everything for bar in each(threads)), *wrapper_bars()]:

@@ -1,4 +1,5 @@
-/* The limit for batches of MuJoCo simulations: only mj_step and mj_rnePostConstraint, with the same number of threads,
+/* The limit for batches of MuJoCo simulations: only mj_step and, if given, another function after each step of the
+ * environment (mj_rnePostConstraint), with the same number of threads,
  * which synchronize after every step of the batch, as a policy that needs the observations requires.
  *
  * Compiled by mujoco_measures.py when needed, and called through ctypes, which releases the GIL. */
@@ -18,8 +19,8 @@ static void relax(void)
 typedef void simulate(const void *model, void *data);
 
 typedef struct {
-    simulate *step, *rne_post_constraint;
-    const void *model;
+    simulate *step, *then; /* `then` may be NULL */
+    const void **models;
     void **datas;
     double **controls; /* mjData.ctrl of each lane */
     const double *actions; /* [steps, lanes, controls] */
@@ -51,19 +52,20 @@ static void *work(void *argument)
                 break;
             memcpy(self->controls[i], actions + i * self->control_size, self->control_size * sizeof(double));
             for (long k = 0; k < self->frame_skip; k++)
-                self->step(self->model, self->datas[i]);
-            self->rne_post_constraint(self->model, self->datas[i]);
+                self->step(self->models[i], self->datas[i]);
+            if (self->then)
+                self->then(self->models[i], self->datas[i]);
         }
         meet(self);
     }
     return 0;
 }
 
-int raw_mujoco(simulate *step, simulate *rne_post_constraint, const void *model, void **datas, double **controls,
+int raw_mujoco(simulate *step, simulate *then, const void **models, void **datas, double **controls,
                const double *actions, long lanes, long control_size, long frame_skip, long steps, long threads)
 {
     pthread_t others[64];
-    batch self = { step, rne_post_constraint, model, datas, controls, actions, lanes, control_size, frame_skip, steps,
+    batch self = { step, then, models, datas, controls, actions, lanes, control_size, frame_skip, steps,
                    threads, 0, 0, 0 };
     if (threads < 1 || threads > 64)
         return 1;

@@ -13,10 +13,10 @@ FILES = {
     name: ROOT / "benchmarks" / f"{name}.py"
     for name in (
         "contenders", "bars", "box2d_bars", "toy_bars", "minigrid_bars", "mpe_bars", "lbf_bars",
-        "rware_bars", "mujoco_ids", "mujoco_bars", "engine_bars", "measures", "ping_pong",
-        "python_envs", "engine_sessions", "engine_measures",
+        "rware_bars", "mujoco_ids", "mujoco_bars", "dm_control_bars", "engine_bars", "measures",
+        "ping_pong", "python_envs", "engine_sessions", "engine_measures",
         "wrapper_bars", "wrapper_measures", "atari_bars", "atari_measures", "remote_bars",
-        "remote_measures", "ray_measures", "interop_bars", "interop_measures", "learn_bars",
+        "remote_measures", "ray_measures", "interop_measures", "interop_bars", "learn_bars",
         "learn_measures", "jit_bars", "jit_measures", "chart", "peers", "compilers",
     )
 }  # fmt: skip
