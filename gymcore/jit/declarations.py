@@ -20,9 +20,10 @@ ARGUMENTS = {
     "step": ("state", "parameters", "action", "rng"),
     "observe": ("state", "parameters", "observation"),
     "info": ("state", "parameters", "info"),
+    "central_state": ("state", "parameters", "values"),
     "render": ("state", "parameters"),
 }
-COMPILED = ("reset", "step", "observe", "info")
+COMPILED = ("reset", "step", "observe", "info", "central_state")
 # The methods of `rng`.
 DRAWS = (
     *("choice", "integers", "permutation", "shuffle", "random", "uniform", "normal", "beta"),

@@ -37,6 +37,7 @@ from gymcore.native.env import SINGLE, NativeEnv
 from gymcore.native.kernel_spaces import (
     action_groups,
     array_layout,
+    central_array,
     kernel_action,
     kernel_agents,
     leaves_of,
@@ -117,6 +118,7 @@ class _Kernel:
                 f"MultiBinary, or Box of float32 or float64 with an axis, got {cls.action_space}"
             )
         action, ranges = checked
+        central = central_array(cls.state_space)
         self.program = program = Program(
             cls.__name__,
             {name: cls._functions[name] for name in COMPILED if name in cls._functions},
@@ -127,6 +129,7 @@ class _Kernel:
             layout,
             action,
             0 if cls.agents is None else len(cls.agents.names),
+            () if central is None else (Field("0", central[0], central[1] or (1,)),),
         )
         program.names()
         self.source = program.source()
@@ -141,6 +144,7 @@ class _Kernel:
                 parameters=numbers_of(cls, "Parameters"),
                 reset_options=numbers_of(cls, "Options"),
                 infos=tuple((f.name, f.dtype, _info_shape(f, cls.agents)) for f in program.infos),
+                central=central,
                 **kernel_agents(cls.agents, layout),
             )
         except ValueError as problem:
@@ -254,6 +258,8 @@ class Env(NativeEnv[Any]):
       array of one element.
     - `info(state, parameters, info)`, only with `Infos`: writes the fields of `info`.
     - `render(state, parameters)`, optional: any Python; returns a frame [height, width, 3] uint8.
+    - `central_state(state, parameters, values)`, only with a `state_space` of arrays: writes all of
+      the array `values`, for critics that see the whole world (`central_state` of a batch).
     - `AGENTS`, optional: the number of agents in a world, their names, or a dict with the names of
       each group of agents that share spaces. The spaces are then those of one agent, or dicts of
       those of groups. In `step(state, parameters, action, rng, agents)`, `action` has the actions
@@ -301,6 +307,7 @@ class Env(NativeEnv[Any]):
     vector_class = _VectorClassDescriptor()
     arguments: ClassVar[tuple[str, ...]] = ("debug",)
     AGENTS: ClassVar[Names | None] = None
+    state_space: ClassVar[Space | None] = None
     _kernel: ClassVar[_Kernel | None] = None  # not inherited: every class has its own
     _functions: ClassVar[dict[str, Any]] = {}
 
@@ -342,6 +349,11 @@ class Env(NativeEnv[Any]):
             raise error.InvalidArgument(
                 f"{location_of(cls)}{cls.__name__}: expected both `class Infos` and "
                 "`info(state, parameters, info)`, or neither"
+            )
+        if (cls.state_space is None) == ("central_state" in cls._functions):
+            raise error.InvalidArgument(
+                f"{location_of(cls)}{cls.__name__}: expected both `state_space` and "
+                "`central_state(state, parameters, values)`, or neither"
             )
         for name in ("Parameters", "Options"):
             numbers_of(cls, name)

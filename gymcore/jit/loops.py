@@ -58,10 +58,12 @@ class Program(NamedTuple):
     layout: Layout
     action: tuple[Any, tuple[int, ...]]
     agents: int = 0
+    central: tuple[Field, ...] = ()  # the array of the state for critics, if there is one
 
     def loops(self) -> tuple[str, ...]:
         """Return the names of the loops."""
-        return LOOPS if self.infos else LOOPS[:3]
+        outputs = {"write_infos": self.infos, "central_state": self.central}
+        return tuple(name for name in LOOPS if outputs.get(name, True))
 
     def raising_lines(self) -> set[tuple[str, int]]:
         """Return file and line of each `raise` and `assert` of the functions."""
@@ -96,6 +98,12 @@ class Program(NamedTuple):
                 *(
                     [self._source_over_listed("write_infos", "info(state, parameters, info)")]
                     * bool(self.infos)
+                ),
+                *(
+                    self._source_over_listed(
+                        "central_state", "central_state(state, parameters, o_0[i])"
+                    )
+                    for _ in self.central
                 ),
             ]
         )
@@ -192,7 +200,10 @@ class Program(NamedTuple):
         )
 
     def _source_over_listed(self, loop: str, call: str, *extra: str) -> str:
-        outputs = {"observe": self._parts(), "write_infos": self.infos}.get(loop, ())
+        outputs = {
+            **{"observe": self._parts(), "write_infos": self.infos},
+            "central_state": self.central,
+        }.get(loop, ())
         name, _, arguments = call.partition("(")
         lines = [
             f"def {loop}(arrays, varied, listed, lo, hi):",
@@ -458,6 +469,8 @@ def _checked(program: Program, name: str, function: Callable[..., Any]) -> Calla
         if np.isnan(values).any():
             raise InvalidArgument(f"{title}: {value_name} is nan")
 
+    noun = "observation" if name == "observe" else "state"
+
     def observe(state: Struct, parameters: object, observation: object) -> None:
         parts, results = list(_arrays(observation)), []
         for byte in (0x55, 0x3A):  # elements that are equal after both runs have been written
@@ -471,10 +484,10 @@ def _checked(program: Program, name: str, function: Callable[..., Any]) -> Calla
             if len(unwritten):
                 array = f" of array {k}" if len(parts) > 1 else ""
                 raise InvalidArgument(
-                    f"{title}: expected all of the observation to be written, but element "
+                    f"{title}: expected all of the {noun} to be written, but element "
                     f"{unwritten[0].tolist()}{array} is not"
                 )
-            check(first, "an observation")
+            check(first, f"an {noun}" if noun == "observation" else f"the {noun}")
 
     def step(state: Struct, *arguments: Any) -> Any:
         result = function(state, *arguments)
@@ -510,7 +523,10 @@ def _checked(program: Program, name: str, function: Callable[..., Any]) -> Calla
                         f"{title}: state.{field.name} is {value}, which {field.dtype} cannot hold"
                     )
 
-    checked: dict[str, Callable[..., Any]] = {"observe": observe, "step": step, "reset": reset}
+    checked: dict[str, Callable[..., Any]] = {
+        **{"observe": observe, "central_state": observe},
+        **{"step": step, "reset": reset},
+    }
     return checked.get(name, function)
 
 

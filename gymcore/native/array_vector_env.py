@@ -11,10 +11,18 @@ import numpy.typing as npt
 from gymcore import error
 from gymcore.base.arguments import positive
 from gymcore.core import Info, Options
-from gymcore.native.kernel_spaces import Action, array_layout, checked_action, leaves_of
+from gymcore.native.kernel_spaces import (
+    Action,
+    action_groups,
+    array_layout,
+    kernel_action,
+    kernel_agents,
+    leaves_of,
+)
 from gymcore.native.state import LaneSeeds
 from gymcore.spaces import Space
 from gymcore.spaces.batching import batch_space
+from gymcore.vector.agents import Agents, Names, Spaces
 from gymcore.vector.engine import Lanes, StepResult, VectorEngine
 from gymcore.vector.lane_episodes import AUTORESET_NUMBERS, AutoresetMode
 from gymcore_ext.engine.batch import Batch
@@ -76,6 +84,34 @@ def _checked_infos(name: str, infos: object, num_envs: int) -> Info:
     return infos
 
 
+class _TeamActions:
+    """The actions of worlds, as batches of their space, from those that the engine has checked."""
+
+    def __init__(self, team: Agents, sizes: Sequence[int], action: Action, space: Space) -> None:
+        lowest = [low for low, _ in action[1]]
+        self._lowest = np.array(lowest) if lowest else np.zeros(sum(sizes))
+        self._agents = np.repeat(np.arange(len(sizes)), sizes)  # of each number
+        self._groups = action_groups(space, team)
+
+    def of_active(self, joined: np.ndarray, active: Bools) -> object:
+        """Return the batch, in which agents that do not take part have their lowest actions.
+
+        Args:
+            joined: [num_envs, ...], the numbers of all agents in order; they are changed.
+            active: [num_envs, agents].
+        """
+        rows = joined.reshape(len(joined), -1)
+        np.copyto(rows, self._lowest, where=~active[:, self._agents], casting="same_kind")
+        if self._groups is None:
+            return joined
+        parts, first = {}, 0
+        for group, shape in self._groups:
+            last = first + int(np.prod(shape))
+            parts[group] = rows[:, first:last].reshape(-1, *shape)
+            first = last
+        return parts
+
+
 class ArrayVectorEnv(VectorEngine):
     """Base of vector environments whose physics works on arrays of all lanes.
 
@@ -89,6 +125,10 @@ class ArrayVectorEnv(VectorEngine):
       `[num_envs]`, truncated `[num_envs]` (may be left out) and infos. Rows of lanes in `resetting`
       are not read, because these lanes begin an episode.
 
+    In worlds of several `agents`, actions and observations are batches of their joint spaces, and
+    rewards, terminated and truncated are `[num_envs, agents]`. The engine ignores the rows of
+    agents that have ended, which are False in `active`, and gives them their lowest action.
+
     Observations are batches of the observation space: NumPy arrays, or objects that convert to
     arrays without a copy, such as CPU tensors. Infos are dicts of arrays `[num_envs, ...]`. The
     engine copies all of these. Results do not depend on the batch size if the lanes draw from their
@@ -96,6 +136,7 @@ class ArrayVectorEnv(VectorEngine):
 
     Attributes:
         resetting: Bool `[num_envs]`, in `step_lanes`: lanes that are about to be reset.
+        active: Bool `[num_envs, agents]`, in `step_lanes` of worlds: agents that take part.
         reset_options: In `reset_lanes`, the `options` of `reset` without `reset_mask`.
         max_episode_steps: Steps after which an episode is truncated; None for no limit.
 
@@ -123,13 +164,15 @@ class ArrayVectorEnv(VectorEngine):
 
     steps_some_lanes = False
     stacks_final_obs = True
+    active: Bools
 
     def __init__(
         self,
-        observation_space: Space,
-        action_space: Space,
+        observation_space: Spaces,
+        action_space: Spaces,
         num_envs: int,
         *,
+        agents: Names | None = None,
         max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         episode_statistics: bool = False,
@@ -142,6 +185,8 @@ class ArrayVectorEnv(VectorEngine):
             observation_space: Space of one lane's observation: an array, or Dict and Tuple of them.
             action_space: Space of one lane's action. Only actions that are one array are checked.
             num_envs: Number of lanes.
+            agents: The agents of a world (see `gymcore.vector.agents.Agents`): the spaces are then
+                those of one agent, or dicts of those of groups. None for a single agent.
             max_episode_steps: Steps after which an episode is truncated; None or -1 for no limit.
             autoreset_mode: When an ended lane begins a new episode.
             episode_statistics: Whether to report ended episodes in `infos["episode"]`.
@@ -149,8 +194,8 @@ class ArrayVectorEnv(VectorEngine):
             render_mode: The render mode, which the subclass implements.
 
         Raises:
-            InvalidArgument: If a value is out of range, or elements of the observation space are
-                not arrays.
+            InvalidArgument: If a value is out of range, elements of the observation space are not
+                arrays, or actions of agents are not arrays of one type.
             ArgumentTypeError: If a number is not an integer.
         """
         self._set_options(
@@ -161,10 +206,13 @@ class ArrayVectorEnv(VectorEngine):
         )
         limit = None if max_episode_steps in (None, -1) else max_episode_steps
         self.max_episode_steps = None if limit is None else positive("max_episode_steps", limit)
-        self.single_observation_space = observation_space
-        self.single_action_space = action_space
-        self.observation_space = batch_space(observation_space, num_envs)
-        self.action_space = batch_space(action_space, num_envs)
+        spaces: Any = (observation_space, action_space)
+        team = None if agents is None else Agents(agents, *spaces)
+        rows: tuple[int, ...] = (num_envs,)
+        if team is not None:
+            self.agents, spaces, rows = team, team.world_spaces, (num_envs, len(team.names))
+        self.single_observation_space, self.single_action_space = spaces
+        self.observation_space, self.action_space = (batch_space(s, num_envs) for s in spaces)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = render_mode
         self.reset_options: dict[str, object] = {}
@@ -173,18 +221,32 @@ class ArrayVectorEnv(VectorEngine):
         self._step_infos: Info = {}
         self._reset_infos: Info = {}
 
-        layout = self._layout = array_layout("observation_space", observation_space)
+        layout = self._layout = array_layout("observation_space", spaces[0])
         parts = leaves_of(layout)
-        action, ranges = checked_action(action_space) or _UNCHECKED_ACTION
-        self._checks_actions = checked_action(action_space) is not None
+        checked = kernel_action(spaces[1], team)
+        self._checks_actions = checked is not None
+        of_agents = kernel_agents(team, layout)
+        if team is not None:
+            if checked is None:
+                raise error.InvalidArgument(
+                    "action_space: expected Discrete, MultiDiscrete, MultiBinary, or Box of "
+                    f"float32 or float64 with an axis for agents, got {action_space}"
+                )
+            self._team_actions = _TeamActions(team, of_agents["agents"], checked, spaces[1])
+        action, ranges = checked or _UNCHECKED_ACTION
         kernel = CustomKernel(
-            type(self).__name__, parts=parts, action=action, ranges=ranges, loops=False
+            type(self).__name__,
+            parts=parts,
+            action=action,
+            ranges=ranges,
+            loops=False,
+            **of_agents,
         )
         self._last, self._first = (
             [np.zeros((num_envs, *shape), dtype) for dtype, shape in parts] for _ in range(2)
         )
-        self._rewards, self._ends = np.zeros(num_envs), np.zeros(num_envs, np.uint8)
-        self._terminated, self._truncated = np.zeros((2, num_envs), np.bool_)
+        self._rewards, self._ends = np.zeros(rows), np.zeros(rows, np.uint8)
+        self._terminated, self._truncated = np.zeros((2, *rows), np.bool_)
         self._no_actions = np.zeros(num_envs, np.int64)
         self._batch = Batch(
             kernel.capsule,
@@ -196,6 +258,7 @@ class ArrayVectorEnv(VectorEngine):
             errors=error,
             store=LaneResults(kernel, self._last, self._first, self._rewards, self._ends),
             layout=layout,
+            action_groups=action_groups(spaces[1], team),
         )
         self._ended, self._elapsed, _ = self._batch.view_lifecycle()
         self._seeds = LaneSeeds(self._batch)
@@ -253,13 +316,16 @@ class ArrayVectorEnv(VectorEngine):
     def _checked_actions(self, actions: npt.ArrayLike, count: int) -> object:
         return self._batch.checked_actions(actions, count) if self._checks_actions else actions
 
-    def _step_engine(self, actions: npt.ArrayLike, lanes: Lanes | None) -> StepResult:
+    def _step_engine(self, actions: Any, lanes: Lanes | None) -> StepResult:
         self._refuse_inside("step")
         batch = self._batch
         checked = actions if self._checks_actions else self._no_actions
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
             self.resetting = self._ended.copy()
         self._begun = self.resetting
+        if self.agents is not None:
+            self.active = batch.view_agents()[0] == 1
+            checked = actions = self._team_actions.of_active(actions, self.active)
         self._is_inside = True
         try:
             observations, rewards, terminated, *truncated, step_infos = self.step_lanes(actions)
@@ -276,6 +342,8 @@ class ArrayVectorEnv(VectorEngine):
             begins: np.ndarray = self.resetting
             if same_step := self.autoreset_mode is AutoresetMode.SAME_STEP:
                 begins = self._ends
+                if self.agents is not None:  # a world ends with its last agent
+                    begins = ((begins != 0) | ~self.active).all(axis=1)
                 if self.max_episode_steps is not None:
                     begins = begins | (self._elapsed >= self.max_episode_steps - 1)
             if np.count_nonzero(begins):  # faster than `any`

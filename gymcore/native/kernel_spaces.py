@@ -99,6 +99,22 @@ def kernel_agents(agents: Agents | None, layout: Layout) -> dict[str, Any]:
     }
 
 
+def central_array(space: Space | None) -> tuple[np.dtype, tuple[int, ...]] | None:
+    """Return dtype and shape of the state of a world for critics, given its space, if it has one.
+
+    Raises:
+        InvalidArgument: If elements of the space are not arrays of numbers.
+    """
+    if space is None:
+        return None
+    layout = layout_of(space)
+    if layout[0] != "array" or has_objects(layout):
+        raise error.InvalidArgument(
+            f"state_space: expected Box, Discrete, MultiDiscrete or MultiBinary, got {space}"
+        )
+    return layout[1], layout[2]
+
+
 def action_groups(
     space: Space, agents: Agents | None
 ) -> tuple[tuple[str, tuple[int, ...]], ...] | None:

@@ -14,6 +14,7 @@ from gymcore.native.env import NativeEnv
 from gymcore.native.kernel_spaces import (
     action_groups,
     array_layout,
+    central_array,
     kernel_action,
     kernel_agents,
     leaves_of,
@@ -53,6 +54,7 @@ class StructEnv(NativeEnv[ObsType, ActType]):
     defaults: dict[str, float]
     reset_options: dict[str, float] = {}  # noqa: RUF012
     infos_of_lane: tuple[tuple[str, np.dtype, int | tuple[int, ...]], ...] = ()
+    central_of_lane: tuple[np.dtype, tuple[int, ...]] | None = None
     shared: object = None
 
     @classmethod
@@ -69,6 +71,7 @@ class StructEnv(NativeEnv[ObsType, ActType]):
         parameters: dict[str, float] | None = None,
         reset_options: dict[str, float] | None = None,
         infos: Mapping[str, npt.DTypeLike] | None = None,
+        state_space: Space | None = None,
         shared: object = None,
     ) -> type[Self]:
         """Return the class of an environment; its `vector_class` is the class of its batches.
@@ -91,6 +94,8 @@ class StructEnv(NativeEnv[ObsType, ActType]):
             infos: Names and dtypes of the infos of resets and steps, in the order in which the
                 function `write_infos` gets them: numbers, or `(dtype, n)` for arrays [n]; in worlds
                 of agents also `(dtype, (agents, n))`.
+            state_space: Space of the arrays that the function `central_state` writes, states of
+                worlds for critics; None without the function.
             shared: Capsule of data that all lanes share, or None.
 
         Raises:
@@ -117,6 +122,7 @@ class StructEnv(NativeEnv[ObsType, ActType]):
             "defaults": defaults,
             "reset_options": dict(reset_options or {}),
             "infos_of_lane": tuple(_checked_info(*info, team) for info in (infos or {}).items()),
+            "central_of_lane": central_array(state_space),
             "shared": shared,
         }
         env_class: type[Self] = type(name, (cls,), attributes)
@@ -149,6 +155,7 @@ class StructEnv(NativeEnv[ObsType, ActType]):
             reset_options=self.reset_options,
             infos=self.infos_of_lane,
             functions=self.functions,
+            central=self.central_of_lane,
             **kernel_agents(self.agents, layout),
         ).capsule
         store = StructLanes(

@@ -472,6 +472,16 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
             self._show()
         return Rollout(*arrays, reported_infos)
 
+    @one_at_a_time(error)
+    def central_state(self) -> np.ndarray:
+        """Return the states of worlds for central critics; see `VectorEnv.central_state`."""
+        self._check_call("central_state")
+        self._check_reset("central_state")
+        states: np.ndarray | None = self._batch.central_state()
+        if states is None and self.agents is not None:
+            return self.agents.numbers(self._batch.observe(), self.num_envs)
+        return super().central_state() if states is None else states
+
     def _empty_observations(self, shape: tuple[int, ...]) -> ObsType:
         """Return new arrays [*shape, ...] for observations."""
         arrays: ObsType = self._batch.empty_observations(shape)

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from gymcore.base.nested import named_leaves
 from gymcore.error import InvalidArgument, UnsupportedMode
 from gymcore.spaces import Dict, MultiDiscrete, Space
 from gymcore.spaces.batching import batch_space, concatenate, create_empty_array, iterate
+from gymcore.spaces.space import Array
 
 Names = int | Sequence[str] | Mapping[str, Sequence[str]]
 Spaces = Space | Mapping[str, Space]
@@ -115,6 +117,30 @@ class Agents:
             for group, batch in self.group_spaces(space)
             for name, part in zip(self._members[group], iterate(batch, parts[group]), strict=True)
         }
+
+    def numbers(self, observations: Any, num_envs: int) -> Array:
+        """Return what the agents of each world observe, in their order, [num_envs, numbers].
+
+        Args:
+            observations: A batch of observations of worlds.
+            num_envs: Number of worlds.
+
+        Returns:
+            A new array, float32.
+
+        Examples:
+            >>> from gymcore.spaces import Box, Discrete
+            >>> agents = Agents(2, Box(-1.0, 1.0, (3,)), Discrete(2))
+            >>> agents.numbers(np.ones((4, 2, 3), np.float32), 4).shape
+            (4, 6)
+        """
+        batches = [observations] if self.groups is None else map(observations.get, self.groups)
+        parts = []
+        for members, batch in zip(self._members.values(), batches, strict=True):
+            arrays = named_leaves(batch).values()
+            rows = [np.reshape(array, (num_envs, len(members), -1)) for array in arrays]
+            parts.append(np.concatenate(rows, axis=2).reshape(num_envs, -1))
+        return np.concatenate(parts, axis=1, dtype=np.float32, casting="unsafe")
 
     def join(self, role: int, values: Mapping[str, Any]) -> Any:
         """Return the observation (`role` 0) or action (1) of the world with these parts."""

@@ -189,6 +189,20 @@ class VectorEnv(Generic[ObsType, ActType, ArrayType]):
         """
         raise UnsupportedMode(f"step_lanes: {self} cannot step some of its environments")
 
+    def central_state(self) -> np.ndarray:
+        """Return the current states of worlds of agents for central critics, `[num_envs, ...]`.
+
+        These are what the environment declares for this purpose, such as `central_state` of a
+        class of `gymcore.jit`; otherwise what all agents observe, in their order, float32
+        `[num_envs, numbers]`. They belong to the observations that were returned last. The array
+        is new.
+
+        Raises:
+            UnsupportedMode: If the environments have no such state.
+            ResetNeeded: If there was no `reset`.
+        """
+        raise UnsupportedMode(f"central_state: {self} has no state for central critics")
+
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
         """End the episodes of some environments, as if their last step had ended them.
 
@@ -389,6 +403,11 @@ class VectorWrapper(
             step: Callable[..., VectorStep[WrapperObsType, ArrayType]] = self.step
             return step(actions, env_ids=env_ids)
         return super().step_lanes(actions, env_ids)
+
+    def central_state(self) -> np.ndarray:
+        """Return the states of the wrapped environment; see `VectorEnv.central_state`."""
+        states: np.ndarray = self.env.central_state()
+        return states
 
     @property
     def steps_some_lanes(self) -> bool:

@@ -788,6 +788,23 @@ cdef class Batch:
             self.busy = 0
         return self._observations(arrays, numbers)
 
+    def central_state(self):
+        """Return a new array [num_envs, ...] with the state of each lane for critics; None if the kernel has none."""
+        cdef void* parts[1]
+        if self.lanes.kernel.central_state == NULL:
+            return None
+        dtype, shape = self.spec["central_state"]
+        states = np.empty((self.num_envs, *shape), dtype)
+        parts[0] = cnp.PyArray_DATA(<cnp.ndarray> states)
+        self._enter(STEP)
+        try:
+            with nogil:
+                self.lanes.kernel.central_state(&self.lanes.columns, parts, NULL, 0, self.num_envs)
+            self._raise_faults()
+        finally:
+            self.busy = 0
+        return states
+
     def infos(self, bint beginning=False):
         """Return the infos of the only lane as a dict; if `beginning`, only those that exist before its first step."""
         self._check_single()

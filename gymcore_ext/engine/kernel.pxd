@@ -92,6 +92,8 @@ cdef extern from "gymcore/kernel.h":
         faulted_t faulted
         int32_t agents
         const int32_t* agent_actions
+        part_t central
+        write_loop_t central_state
         step_loops_t* step
 
     void rng_seed_range "gymcore_rng_seed_range"(

@@ -60,6 +60,7 @@ cdef int set_sizes(const kernel_t* kernel, sizes_t* sizes) except -1:
         sizes.part_bytes[k] = np.dtype(dtype).itemsize * prod(shape)
     for k in range(kernel.info_count):
         sizes.info_bytes[k] = kernel.infos[k].size * np.dtype(TYPES[kernel.infos[k].type]).itemsize
+    sizes.central_bytes = np.dtype(TYPES[kernel.central.type]).itemsize * prod(axes(kernel.central.shape))
     sizes.rewards = max(kernel.agents, 1)
     sizes.block = BLOCK // sizes.rewards
     sizes.action_bytes = max(kernel.action_size, 1) * np.dtype(TYPES[kernel.action_type]).itemsize
@@ -92,6 +93,9 @@ def kernel_spec(object capsule):
         "infos": tuple([(kernel.infos[k].name.decode(), TYPES[kernel.infos[k].type], shape_of(&kernel.infos[k]),
                          kernel.infos[k].when) for k in range(kernel.info_count)]),
         "agents": tuple([kernel.agents]) if kernel.agents else (),
+        # Type and shape of the state for critics.
+        "central_state": None if kernel.central_state == NULL else (
+            TYPES[kernel.central.type], axes(kernel.central.shape)),
     }
 
 

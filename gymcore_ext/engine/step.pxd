@@ -72,6 +72,7 @@ ctypedef struct sizes_t:
     int64_t part_bytes[MAX_PARTS]
     int64_t info_bytes[MAX_INFOS]
     int64_t action_bytes
+    int64_t central_bytes      # of the state for critics
 
 
 ctypedef struct lanes_t:

@@ -26,6 +26,7 @@ class CustomKernel:
         loops: bool = True,
         agents: tuple[int, ...] = (),
         first_agents: tuple[int, ...] = (),
+        central: tuple[Any, tuple[int, ...]] | None = None,
     ) -> None: ...
     @property
     def capsule(self) -> object: ...

@@ -40,7 +40,7 @@ cdef enum:
 
 # The loops of LaneLoops, and the first arrays of each; those of state, parameters and outputs follow. The address
 # before the first array is that of a failure_t.
-LOOPS = ("step", "reset", "observe", "write_infos")
+LOOPS = ("step", "reset", "observe", "write_infos", "central_state")
 FIRST_ARRAYS = ("rngs", "lanes", "actions", "rewards", "ends", "active")
 cdef enum:
     FIRST_FIELD = 6             # the number of these arrays
@@ -69,7 +69,7 @@ ctypedef struct failure_t:
 
 ctypedef struct loops_t:
     failure_t failure
-    loop_t loops[4]            # in the order of LOOPS
+    loop_t loops[5]            # in the order of LOOPS
     const kernel_t* kernel
     int fields, failed
     void* arrays[MAX_FIELDS]   # the arrays of the state
@@ -78,6 +78,7 @@ ctypedef struct loops_t:
 
 ctypedef struct results_t:
     int parts
+    int64_t agents             # of a world, or 0
     int64_t bytes[MAX_PARTS]
     char* last[MAX_PARTS]
     const char* first[MAX_PARTS]
@@ -118,7 +119,8 @@ cdef inline void run_loop(
         arrays[FIRST_FIELD + k] = self.arrays[k]
     for k in range(self.kernel.parameter_count):
         arrays[FIRST_FIELD + self.fields + k] = <void*> columns.parameters[k]
-    for k in range(0 if parts == NULL else self.kernel.info_count if loop == 3 else self.kernel.part_count):
+    cdef int outputs = 1 if loop == 4 else self.kernel.info_count if loop == 3 else self.kernel.part_count
+    for k in range(0 if parts == NULL else outputs):
         arrays[FIRST_FIELD + self.fields + self.kernel.parameter_count + k] = parts[k]
     self.loops[loop](arrays, columns.parameter_stride, listed, lo, hi)
 
@@ -154,6 +156,12 @@ cdef void write_infos_loops(
     run_loop(3, columns, lanes, NULL, NULL, NULL, parts, lanes != NULL, lo, hi)
 
 
+cdef void central_state_loops(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
+    run_loop(4, columns, lanes, NULL, NULL, NULL, parts, lanes != NULL, lo, hi)
+
+
 cdef int loops_failed(const void* lanes) noexcept nogil:
     cdef loops_t* self = <loops_t*> lanes
     return self.failed or load32(&self.failure.raised)
@@ -171,18 +179,31 @@ cdef void observe_results(
             copy_bytes(<char*> parts[k] + lane * self.bytes[k], self.last[k] + lane * self.bytes[k], self.bytes[k])
 
 
+cdef inline void copy_results(
+    const results_t* self, void* const* parts, double* rewards, flag_t* ends, int64_t lo, int64_t hi, int64_t agents
+) noexcept nogil:
+    cdef int64_t i
+    cdef int k
+    memcpy(rewards + lo * agents, self.rewards + lo * agents, (hi - lo) * agents * sizeof(double))
+    for i in range(lo * agents, hi * agents):
+        ends[i] = self.ends[i]
+    for k in range(self.parts):
+        copy_bytes(<char*> parts[k] + lo * self.bytes[k], self.last[k] + lo * self.bytes[k], (hi - lo) * self.bytes[k])
+
+
 cdef void step_results(
     const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
     int64_t hi
 ) noexcept nogil:
+    copy_results(<const results_t*> columns.lanes, parts, rewards, ends, lo, hi, 1)
+
+
+cdef void step_world_results(
+    const columns_t* columns, const void* actions, void* const* parts, double* rewards, flag_t* ends, int64_t lo,
+    int64_t hi
+) noexcept nogil:
     cdef const results_t* self = <const results_t*> columns.lanes
-    cdef int64_t i
-    cdef int k
-    memcpy(rewards + lo, self.rewards + lo, (hi - lo) * sizeof(double))
-    for i in range(lo, hi):
-        ends[i] = self.ends[i]
-    for k in range(self.parts):
-        copy_bytes(<char*> parts[k] + lo * self.bytes[k], self.last[k] + lo * self.bytes[k], (hi - lo) * self.bytes[k])
+    copy_results(self, parts, rewards, ends, lo, hi, self.agents)
 
 
 cdef void reset_results(
@@ -212,6 +233,7 @@ cdef class CustomKernel:
         loops: without functions, whether the store is LaneLoops or LaneResults.
         agents: in a world of agents, how many numbers of an action each of them has.
         first_agents: the agent of the first row of each array of an observation; the next agents have the next rows.
+        central: dtype and shape of the state for critics, if there is one.
 
     Raises:
         ValueError: If there are too many arrays, parameters, options or infos, or kernels do not have a dtype.
@@ -220,6 +242,7 @@ cdef class CustomKernel:
     def __cinit__(
         self, str name, *, tuple parts, tuple action, tuple ranges=(), dict parameters=None, dict reset_options=None,
         tuple infos=(), object functions=None, bint loops=True, tuple agents=(), tuple first_agents=(),
+        tuple central=None,
     ):
         cdef kernel_t* kernel = &self.kernel
         cdef kernel_t checked
@@ -259,6 +282,10 @@ cdef class CustomKernel:
             for info_name, info_dtype, info_size, *when in infos], INFO_FIELD)
         kernel.agents = len(agents)
         kernel.agent_actions = <const int32_t*> self._c_array(np.cumsum([0, *agents]), np.int32)
+        if central is not None:
+            kernel.central.type = type_number(central[0])
+            for k, length in enumerate(axes_of(central[1] or (1,))):
+                kernel.central.shape[k] = length
         kernel.has_lanes = True
         if functions is not None:
             self.references.append(functions)
@@ -268,8 +295,11 @@ cdef class CustomKernel:
         elif loops:
             kernel.step[0].shared, kernel.reset, kernel.observe = step_loops, reset_loops, observe_loops
             kernel.write_infos, kernel.faulted = write_infos_loops, loops_failed
+            if central is not None:
+                kernel.central_state = central_state_loops
         else:
-            kernel.step[0].shared, kernel.reset, kernel.observe = step_results, reset_results, observe_results
+            kernel.step[0].shared = step_world_results if kernel.agents else step_results
+            kernel.reset, kernel.observe = reset_results, observe_results
         for k in range(ISA_COUNT):
             kernel.step[k].shared = kernel.step[k].varied = kernel.step[0].shared
         read_kernel(self.capsule, &checked)
@@ -310,7 +340,8 @@ cdef class LaneLoops(LaneOwner):
     Args:
         kernel: the kernel of the lanes.
         fields: arrays [num_lanes, ...] of the state, C-contiguous and writable.
-        loops: addresses of functions by the names in LOOPS; write_infos only with infos.
+        loops: addresses of functions by the names in LOOPS; those of infos and of the state for critics only if the
+            kernel has them.
         owner: an object that keeps the loops alive.
 
     A loop that is written in Python calls `fail` instead of raising; the method of the batch then raises. A compiled
@@ -335,7 +366,7 @@ cdef class LaneLoops(LaneOwner):
             self.loops.bytes[k] = array.nbytes // self.num_lanes
         self.loops.kernel, self.loops.fields = &kernel.kernel, len(fields)
         for k, name in enumerate(LOOPS):
-            if k < 3 or kernel.kernel.info_count:
+            if name in loops:
                 self.loops.loops[k] = <loop_t> <size_t> loops[name]
 
     def fail(self, problem, int64_t lane=-1, int64_t loop=0):
@@ -366,8 +397,9 @@ cdef class LaneResults(LaneOwner):
         kernel: the kernel of the lanes.
         last: arrays [num_lanes, ...] of the observations after the step; a reset replaces rows by those of `first`.
         first: such arrays of the first observations of episodes; only the rows of lanes that begin one are read.
-        rewards: float64 [num_lanes].
-        ends: uint8 [num_lanes]: 1 for lanes that terminated, 2 for lanes that were truncated, 3 for both.
+        rewards: float64 [num_lanes]; in worlds of agents [num_lanes, agents].
+        ends: uint8, of the same shape: 1 for lanes or agents that terminated, 2 for those that were truncated, 3 for
+            both.
     """
 
     cdef results_t results
@@ -380,7 +412,7 @@ cdef class LaneResults(LaneOwner):
         for array in self.references:
             if not array.flags.carray or len(array) != self.num_lanes:
                 raise ValueError(f"expected C-contiguous arrays of {self.num_lanes} lanes")
-        self.results.parts = kernel.kernel.part_count
+        self.results.parts, self.results.agents = kernel.kernel.part_count, kernel.kernel.agents
         for k in range(self.results.parts):
             self.results.last[k] = <char*> cnp.PyArray_DATA(<cnp.ndarray> last[k])
             self.results.first[k] = <const char*> cnp.PyArray_DATA(<cnp.ndarray> first[k])

@@ -28,6 +28,7 @@ cdef extern from "gymcore/kernel.h":
         const char* shared_name
         int (*step_agents)(
             void*, const void*, const double*, const void*, rng_t*, const uint8_t*, double*, flag_t*) noexcept nogil
+        void (*central_state)(const void*, const void*, const double*, void*) noexcept nogil
 
 
 cdef inline object functions_capsule(lane_functions_t* functions):

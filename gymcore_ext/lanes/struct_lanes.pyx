@@ -152,6 +152,19 @@ cdef void write_struct_infos(
             lane_at(self, i), self.shared, rows_of(infos, self.sizes.info_bytes, self.sizes.infos, i, rows))
 
 
+cdef void central_states_of_structs(
+    const columns_t* columns, void* const* parts, const int64_t* lanes, int64_t lo, int64_t hi
+) noexcept nogil:
+    cdef const struct_lanes_t* self = <const struct_lanes_t*> columns.lanes
+    cdef double values[MAX_NUMBERS]
+    cdef int64_t i, k
+    for k in range(lo, hi):
+        i = k if lanes == NULL else lanes[k]
+        self.functions.central_state(
+            lane_at(self, i), self.shared, parameters_of(columns, self.parameters, i, values),
+            <char*> parts[0] + i * self.sizes.central_bytes)
+
+
 cdef void report_structs(
     const columns_t* columns, double* rewards, uint8_t* terminated, int64_t lo, int64_t hi
 ) noexcept nogil:
@@ -190,6 +203,10 @@ cdef int use_functions(kernel_t* kernel, lane_functions_t* functions, object cap
         kernel.write_infos = write_struct_infos
     if functions.report != NULL:
         kernel.report = report_structs
+    if kernel.central.shape[0]:
+        if functions.central_state == NULL:
+            raise ValueError("functions: expected central_state, since the kernel declares its array")
+        kernel.central_state = central_states_of_structs
     kernel.faulted = structs_faulted
     return 0
 

@@ -95,10 +95,10 @@ OPERATION = np.dtype([*((name, np.int32) for name in ("code", "count", "target",
                       *((name, OPERAND) for name in ("out", "a", "b", "c"))])
 
 # The programs compute, in this order: the initial state; infos of a reset; controls, and numbers that are read before a
-# step; reward, termination and infos; and the observation.
-PHASES = ("start", "begun", "before", "after", "observe")
+# step; reward, termination and infos; the observation; and the state for critics.
+PHASES = ("start", "begun", "before", "after", "observe", "central")
 cdef enum:
-    START, BEGUN, BEFORE, AFTER, OBSERVE, PHASE_COUNT
+    START, BEGUN, BEFORE, AFTER, OBSERVE, CENTRAL, PHASE_COUNT
 
 # Calls of the program of a start: mj_forward; mj_resetData; the part of mj_forward before actuators, and that after
 # them; and steps.
@@ -302,6 +302,13 @@ cdef void observe(const void* memory, const void* shared, const double* paramete
         numbers += self.part_sizes[k]
 
 
+cdef void central_state(const void* memory, const void* shared, const double* parameters, void* state) noexcept nogil:
+    cdef simulation_t* lane = <simulation_t*> memory
+    lane.bases[PARAMETERS] = <double*> parameters
+    lane.bases[OBSERVATION] = <double*> state
+    run_phase(<const simulations_t*> shared, lane, CENTRAL)
+
+
 cdef void write_infos(const void* memory, const void* shared, void* const* infos) noexcept nogil:
     cdef const simulations_t* self = <const simulations_t*> shared
     cdef const double* values = (<const simulation_t*> memory).bases[REGISTERS] + 2
@@ -378,6 +385,7 @@ functions_of_lane.write_infos, functions_of_lane.faulted = write_infos, faulted
 functions_of_lane.save, functions_of_lane.load = save, load
 cdef lane_functions_t functions_of_world = functions_of_lane
 functions_of_world.step, functions_of_world.step_agents = NULL, step_agents
+functions_of_world.central_state = central_state
 
 
 cdef check_program(str phase, operations, list sizes, list writable, int energy=-1, frozenset float32=frozenset()):
@@ -451,7 +459,7 @@ cdef class Simulations(LaneStore):
             - programs: Maps each of PHASES to an array of OPERATION.
             - infos: Tuples (name, np.float64 or np.int64, size, whether infos of resets lack it).
             - parts: The shapes of the arrays of an observation.
-            - observation_size, action_size: Counts of numbers.
+            - observation_size, action_size: Counts of numbers; central_size: that of the state for critics, or 0.
             - writes: Indices in `arrays` of arrays of the model that the start writes; each lane then has its own
               model.
             - synchronized: Whether what follows from positions and velocities belongs to the end of a step.
@@ -514,6 +522,8 @@ cdef class Simulations(LaneStore):
         self.sims.state_size = mujoco.state_size(<const void*> <size_t> models[0]._address, signature)
         arguments = {"parts": tuple([(np.float64, shape) for shape in program.parts]),
                      "action": (np.float64, (program.action_size,)), **(agents or {})}
+        if program.central_size:
+            arguments["central"] = (np.float64, (program.central_size,))
         functions = functions_capsule(&functions_of_world if agents else &functions_of_lane)
         kernel = CustomKernel(
             "mujoco", parameters=program.parameters, infos=program.infos, functions=functions, **arguments)
@@ -549,7 +559,7 @@ cdef class Simulations(LaneStore):
             operations = np.array(program.programs[name], OPERATION)
             sizes = [registers, constants.size, len(program.parameters), self.starts.shape[1],
                      program.action_size if name in ("before", "after") else 0,
-                     program.observation_size if name == "observe" else 0, *self.sizes]
+                     {"observe": program.observation_size, "central": program.central_size}.get(name, 0), *self.sizes]
             writable = data_spaces if name in ("start", "before") else []
             if name == "start":
                 writable = writable + [FIRST_ARRAY + k for k in program.writes]

@@ -45,6 +45,7 @@ FUNCTIONS = {
     "load": ctypes.CFUNCTYPE(None, LANE, POINTER, NUMBERS),
     "shared_name": ctypes.c_char_p,
     "step_agents": ctypes.c_void_p,
+    "central_state": ctypes.c_void_p,
 }
 
 
@@ -315,6 +316,17 @@ def test_infos_need_the_function_that_writes_them() -> None:
             parts=((np.float64, (1,)),),
             action=(np.float64, (1,)),
             infos=(("speed", np.float64, 1),),
+            functions=capsule_of(Counters().table),
+        )
+
+
+def test_states_for_critics_need_the_function_that_writes_them() -> None:
+    with pytest.raises(ValueError, match="functions: expected central_state"):
+        CustomKernel(
+            "counters",
+            parts=((np.float64, (1,)),),
+            action=(np.float64, (1,)),
+            central=(np.float64, (2,)),
             functions=capsule_of(Counters().table),
         )
 

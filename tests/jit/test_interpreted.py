@@ -488,6 +488,7 @@ CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"observe": None}, r"expected functions \['observe'\]"),
     ({"Infos": Numbers}, r"expected both `class Infos` and"),
+    ({"state_space": spaces.Discrete(2)}, r"expected both `state_space` and"),
 ]
 
 

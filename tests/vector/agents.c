@@ -73,14 +73,23 @@ static void write_infos(const void *lane, const void *shared, void *const *infos
     const world *self = lane;
     *(int64_t *)infos[0] = self->steps;
     for (int k = 0; k < AGENTS; k++)
-        for (int j = 0; j < 2; j++)
-            ((int8_t *)infos[1])[2 * k + j] = (int8_t)((self->steps + k + j) % 2);
+        for (int j = 0; j < 3; j++)
+            ((int8_t *)infos[1])[3 * k + j] = (int8_t)((self->steps + k + j) % 2);
+}
+
+static void central_state(const void *lane, const void *shared, const double *parameters, void *state)
+{
+    const world *self = lane;
+    for (int k = 0; k < AGENTS; k++) {
+        ((float *)state)[k] = (float)(parameters[0] * self->position[k]);
+        ((float *)state)[AGENTS + k] = (float)self->life[k];
+    }
 }
 
 #define FUNCTIONS(observe_name)                                                                                        \
     {                                                                                                                  \
         .size = sizeof(gymcore_lane_functions), .abi = GYMCORE_KERNEL_ABI, .reset = reset, .observe = observe_name,    \
-        .write_infos = write_infos, .step_agents = step                                                                \
+        .write_infos = write_infos, .step_agents = step, .central_state = central_state                                \
     }
 gymcore_lane_functions herd = FUNCTIONS(observe_herd), chase = FUNCTIONS(observe_chase);
 int64_t lane_bytes = sizeof(world);

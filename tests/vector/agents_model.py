@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 import gymcore_ext
 from gymcore import jit
-from gymcore.native.env import NativeEnv
+from gymcore.native.array_vector_env import ArrayVectorEnv
 from gymcore.native.struct_env import StructEnv
 from gymcore.spaces import Box, Discrete
 from gymcore.vector.agents import Agents
@@ -48,6 +48,8 @@ def _functions(name: str) -> object:
 _CAPSULE = b"gymcore_ext.lane_functions"
 
 
+# `herd` declares no state for critics.
+STATE_SPACE = Box(-np.inf, np.inf, (2, 3), np.float32)
 BOX = Box(-np.inf, np.inf, (2,), np.float64)
 SPACES: dict[str, dict[str, Any]] = {
     "herd": {"agents": 3, "observation_space": BOX, "action_space": Discrete(3)},
@@ -76,7 +78,7 @@ class Herd(jit.Env):
 
     class Infos:
         steps: int
-        marks: jit.array(np.int8, 3, 2)  # type: ignore[valid-type]
+        action_mask: jit.array(np.int8, 3, 3)  # type: ignore[valid-type]
 
     def reset(state, parameters, rng):  # type: ignore
         state.world_life = 1 + int(rng.random() * 8)
@@ -109,8 +111,8 @@ class Herd(jit.Env):
     def info(state, parameters, info):  # type: ignore
         info.steps = state.steps
         for k in range(3):
-            for j in range(2):
-                info.marks[k, j] = (state.steps + k + j) % 2
+            for j in range(3):
+                info.action_mask[k, j] = (state.steps + k + j) % 2
 
 
 class Chase(Herd):
@@ -119,6 +121,12 @@ class Chase(Herd):
     AGENTS = SPACES["chase"]["agents"]
     observation_space = SPACES["chase"]["observation_space"]
     action_space = SPACES["chase"]["action_space"]
+    state_space = STATE_SPACE
+
+    def central_state(state, parameters, values):  # type: ignore
+        for k in range(3):
+            values[0, k] = parameters.scale * state.position[k]
+            values[1, k] = state.life[k]
 
     def observe(state, parameters, observation):  # type: ignore
         observation.cat[0, 0] = state.position[2]
@@ -127,8 +135,63 @@ class Chase(Herd):
             observation.mouse[k, 1] = state.life[k]
 
 
+class ArrayHerd(ArrayVectorEnv):
+    """The same in NumPy."""
+
+    name = "herd"
+
+    def __init__(
+        self, num_envs: int, limit: int | None = None, num_threads: int = 1, **options: Any
+    ) -> None:
+        super().__init__(**SPACES[self.name], num_envs=num_envs, max_episode_steps=limit, **options)
+        self.position, self.life = np.zeros((num_envs, 3)), np.zeros((num_envs, 3), np.int64)
+        self.steps, self.world_life = np.zeros((2, num_envs), np.int64)
+
+    def reset_lanes(self, mask: Any) -> Any:
+        draws = self.random(mask, 7)
+        self.steps[mask] = 0
+        self.world_life[mask] = 1 + (draws[:, 0] * 8).astype(np.int64)
+        self.life[mask] = 1 + (draws[:, 1::2] * 5).astype(np.int64)
+        self.position[mask] = draws[:, 2::2]
+        return self._observations(), self._infos()
+
+    def step_lanes(self, actions: Any) -> Any:
+        if isinstance(actions, dict):
+            actions = np.concatenate([actions["mouse"], actions["cat"]], axis=1)
+        self.steps += 1
+        for k in range(3):
+            total = np.zeros(self.num_envs)
+            for j in range(3):
+                total += actions[:, j] * (1.0 if j == k else 0.25)
+            self.position[:, k] += total
+        rewards = np.where(self.active, self.position, 99.0)
+        for k in range(3):
+            rewards[self.active[:, k], k] += self.random(self.active[:, k], 1)[:, 0]
+        ends = (self.steps[:, None] == self.life) | ~self.active
+        terminated = ends & (self.life % 2 == 1) | (self.steps == self.world_life)[:, None]
+        truncated = ends & (self.life % 2 == 0)
+        return self._observations(), rewards, terminated, truncated, self._infos()
+
+    def _infos(self) -> Any:
+        marks = self.steps[:, None, None] + np.arange(3)[:, None] + np.arange(3)
+        return {"steps": self.steps, "action_mask": (marks % 2).astype(np.int8)}
+
+    def _observations(self) -> Any:
+        return np.stack([self.position, self.life], axis=2)
+
+
+class ArrayChase(ArrayHerd):
+    """The same with two groups of agents."""
+
+    name = "chase"
+
+    def _observations(self) -> Any:
+        rows = super()._observations()
+        return {"cat": rows[:, 2:, :1], "mouse": rows[:, :2]}
+
+
 @cache
-def world_class(name: str) -> type[NativeEnv]:
+def world_class(name: str) -> Any:
     """Return `herd`, whose agents share spaces, or `chase`, a world with two groups.
 
     They are compiled from C, or by `gymcore.jit` if the name begins with that.
@@ -140,7 +203,8 @@ def world_class(name: str) -> type[NativeEnv]:
         functions=_functions(name),
         lane_bytes=ctypes.c_int64.in_dll(_library(), "lane_bytes").value,
         parameters={"scale": 1.0},
-        infos={"steps": np.int64, "marks": (np.int8, (3, 2))},
+        infos={"steps": np.int64, "action_mask": (np.int8, (3, 3))},
+        state_space=STATE_SPACE if name == "chase" else None,
         **SPACES[name],
     )
 
@@ -149,7 +213,7 @@ class World:
     """One world, as the compiled functions compute it; what the engine does is in `Model`."""
 
     def __init__(self, name: str, seed: int) -> None:
-        self.name, self.rng = name.removeprefix("jit-"), np.random.default_rng(seed)
+        self.name, self.rng = name.rpartition("-")[2], np.random.default_rng(seed)
 
     def reset(self) -> None:
         def draw(count: int) -> int:
@@ -174,6 +238,12 @@ class World:
     def observe(self) -> list[list[float]]:
         rows = [[self.position[k], float(self.life[k])] for k in range(3)]
         return rows if self.name == "herd" else [*rows[:2], rows[2][:1]]
+
+    def state(self, visible: list[bool]) -> list[list[float]]:
+        if self.name == "chase":
+            return [self.position, [float(life) for life in self.life]]
+        pairs = zip(self.observe(), visible, strict=True)
+        return [number * seen for row, seen in pairs for number in row]  # type: ignore[return-value]
 
 
 class Model:
@@ -230,7 +300,14 @@ class Model:
         return results
 
 
-NAMES = ("herd", "chase", "jit-herd", "jit-chase")
+def vector_class(name: str) -> Any:
+    """Return the class of the batches of `world_class`, or for `array-...` one in NumPy."""
+    arrays = {"array-herd": ArrayHerd, "array-chase": ArrayChase}
+    return arrays[name] if name in arrays else world_class(name).vector_class
+
+
+LANE_NAMES = ("herd", "chase", "jit-herd", "jit-chase")
+NAMES = (*LANE_NAMES, "array-herd", "array-chase")
 MODES = ("NextStep", "SameStep", "Disabled")
 WAYS = ("step", "step_into", "bind_step", "rollout", "step_lanes", "send")
 

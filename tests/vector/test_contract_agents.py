@@ -1,6 +1,7 @@
 """docs/contract.md, section 19: worlds of several agents.
 
-A model in Python is the judge. The engines are lanes compiled from C, and classes of `gymcore.jit`.
+A model in Python is the judge. The engines are lanes compiled from C, classes of `gymcore.jit`, and
+whole batches in NumPy, which can only step all worlds.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from gymcore import error
 from gymcore.spaces import Box, Discrete, MultiDiscrete
 from tests.vector.agents_model import (
+    LANE_NAMES,
     MODES,
     NAMES,
     WAYS,
@@ -26,7 +28,7 @@ from tests.vector.agents_model import (
     joined,
     rows_of,
     step_by,
-    world_class,
+    vector_class,
 )
 
 pytestmark = pytest.mark.usefixtures("numba_if_installed")
@@ -40,8 +42,7 @@ def name(request: Any) -> str:
 
 
 def make(name: str, mode: str, num_envs: int = WORLDS) -> Any:
-    cls: Any = world_class(name)
-    return cls.vector_class(num_envs, LIMIT, autoreset_mode=mode, episode_statistics=True)
+    return vector_class(name)(num_envs, LIMIT, autoreset_mode=mode, episode_statistics=True)
 
 
 def draw(name: str, random: Any, *shape: int) -> Any:
@@ -50,10 +51,12 @@ def draw(name: str, random: Any, *shape: int) -> Any:
     return random.integers(low, high, (*shape, 3))
 
 
-def play(name: str, mode: str, steps: int = 40) -> Iterator[tuple[Any, tuple[Any, ...], list[Any]]]:
+def play(
+    name: str, mode: str, model: Model | None = None, steps: int = 40
+) -> Iterator[tuple[Any, tuple[Any, ...], list[Any]]]:
     """Step worlds, and yield them with the results and what the model expects for each world."""
     envs, random = make(name, mode), np.random.default_rng(3)
-    model = Model(name, list(range(WORLDS)), mode, LIMIT)
+    model = model or Model(name, list(range(WORLDS)), mode, LIMIT)
     envs.reset(seed=0)
     for _ in range(steps):
         actions = draw(name, random, WORLDS)
@@ -187,7 +190,8 @@ def test_19_7_disabled_worlds_wait_for_a_reset(name):
         if ended.any():
             break
     assert not ended.all()
-    for step in (envs.step, lambda actions: envs.step_lanes(actions, np.arange(WORLDS))):
+    steps = [envs.step, lambda actions: envs.step_lanes(actions, np.arange(WORLDS))]
+    for step in steps[: 1 + envs.steps_some_lanes]:
         with pytest.raises(error.ResetNeeded, match="active"):
             step(actions)
     again, reset_infos = envs.reset(options={"reset_mask": ended})
@@ -205,8 +209,9 @@ def test_19_8_statistics_are_those_of_worlds_and_agents(name, mode):
             check_world(envs.agents, lane, results, each)
 
 
+@pytest.mark.parametrize("name", LANE_NAMES)
 def test_19_9_a_rollout_equals_its_steps(name):
-    cls = world_class(name).vector_class
+    cls = vector_class(name)
     both = [cls(5, autoreset_mode="SameStep", episode_statistics=True) for _ in range(2)]
     for envs in both:
         envs.reset(seed=4)
@@ -222,9 +227,10 @@ def test_19_9_a_rollout_equals_its_steps(name):
             assert (steps.infos["episode"]["agent_r"][t] == infos["episode"]["agent_r"]).all()
 
 
+@pytest.mark.parametrize("name", LANE_NAMES)
 @pytest.mark.parametrize("mode", MODES[:2])
 def test_19_10_states_copies_and_parts_of_a_batch_continue(name, mode):
-    cls = world_class(name).vector_class
+    cls = vector_class(name)
     envs = cls(6, 7, autoreset_mode=mode, episode_statistics=True)
     agents = envs.agents
     envs.reset(seed=3)
@@ -249,7 +255,8 @@ def test_19_10_states_copies_and_parts_of_a_batch_continue(name, mode):
                 for k in (1, 2, 3):
                     assert first[k][lane].tolist() == second[k][row].tolist()
                 assert first[4]["active"][lane].tolist() == second[4]["active"][row].tolist()
-                assert first[4]["marks"][lane].tolist() == second[4]["marks"][row].tolist()
+                masks = (first[4]["action_mask"][lane], second[4]["action_mask"][row])
+                assert masks[0].tolist() == masks[1].tolist()
 
 
 @settings(max_examples=60, deadline=None)
@@ -273,7 +280,7 @@ def test_19_11_all_ways_of_stepping_agree(
     threads: int,
     copies: bool,
 ) -> None:
-    envs = world_class(name).vector_class(
+    envs = vector_class(name)(
         num_envs,
         limit,
         autoreset_mode=mode,
@@ -292,8 +299,8 @@ def test_19_11_all_ways_of_stepping_agree(
     for way in ways:
         low, high = ([0, 0, 0], [3, 3, 3]) if "herd" in name else ([-1, -1, 0], [2, 2, 2])
         actions = random.integers(low, high, (num_envs, 3))
-        if mode == "Disabled":
-            way = "step" if way == "rollout" else way
+        if "array" in name or (mode == "Disabled" and way == "rollout"):
+            way = "step"
         results = step_by(way, envs, joined(agents, actions))
         expected = [model.step(lane, actions[lane].tolist()) for lane in range(num_envs)]
         for lane in shown:
@@ -316,3 +323,37 @@ def test_19_11_all_ways_of_stepping_agree(
                 active = [True] * 3 if ended[lane] else expected[lane]["active"]
                 assert infos["active"][lane].tolist() == active
     envs.close()
+
+
+@pytest.mark.parametrize("name", LANE_NAMES)
+@pytest.mark.parametrize("mode", MODES)
+def test_19_12_states_for_critics_belong_to_the_last_observations(name, mode):
+    ended = 0
+    for envs, results, expected in play(
+        name, mode, model := Model(name, [0, 1, 2, 3], mode, LIMIT)
+    ):
+        states = envs.central_state()
+        assert states.dtype == np.float32
+        assert states is not envs.central_state() and (states == envs.central_state()).all()
+        for lane, (world, each) in enumerate(zip(model.worlds, expected, strict=True)):
+            begun = "episode" in each and mode == "SameStep"
+            ended += begun or "begun" in each
+            visible = [True] * 3 if begun else each["active"]
+            assert states[lane].tolist() == np.float32(world.state(visible)).tolist()
+        assert rows_of(envs.agents, envs._batch.observe(), 0) == rows_of(envs.agents, results[0], 0)
+    assert ended or mode == "Disabled"
+    new = make(name, mode)
+    with pytest.raises(error.ResetNeeded, match="state"):
+        new.central_state()
+    new.close()
+    with pytest.raises(error.ClosedEnvironmentError):
+        new.central_state()
+
+
+def test_19_13_action_masks_have_rows_for_agents(name):
+    envs = make(name, "NextStep")
+    envs.reset(seed=0)
+    infos = envs.step(envs.action_space.sample())[4]
+    assert infos["action_mask"].dtype == np.int8 and infos["_action_mask"].all()
+    expected = (1 + np.arange(3)[:, None] + np.arange(3)) % 2
+    assert infos["action_mask"].tolist() == [expected.tolist()] * WORLDS

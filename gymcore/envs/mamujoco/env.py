@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from gymcore.base.arguments import count
 from gymcore.envs.mamujoco.graphs import Graph, graph_of
@@ -72,7 +71,7 @@ class World(CompiledMujocoEnv):
         >>> observations, infos = envs.reset(seed=1)
         >>> actions = envs.action_space.sample()
         >>> observations, rewards, terminated, truncated, infos = envs.step(actions)
-        >>> observations.shape, actions.shape, rewards.shape, envs.state().shape
+        >>> observations.shape, actions.shape, rewards.shape, envs.central_state().shape
         ((64, 2, 12), (64, 2, 3), (64, 2), (64, 17))
     """
 
@@ -158,6 +157,7 @@ class World(CompiledMujocoEnv):
     def describe(self, simulation: Simulation) -> Description:
         """Describe the MuJoCo environment, with the observations of the agents."""
         described, graph = super().describe(simulation), self._graph()
+        described = replace(described, central_state=list(described.observation))
         observed = [list(described.observation)]
         sizes = [simulation.nu]
         if graph is not None:
@@ -245,11 +245,6 @@ class MamujocoVectorEnv(MujocoVectorEnv):
             attributes = {"__module__": env_class.__module__, "__doc__": World.__doc__}
             env_class = type(name, (World, env_class), attributes)
         return super().of(env_class)
-
-    def state(self) -> npt.NDArray[np.float64]:
-        """Return what the undivided environment observes, float64 [num_envs, size]."""
-        lanes = cast("Iterator[World]", self.lane_envs())
-        return np.stack([env.value_of(env.central_state) for env in lanes])
 
     def map_local_actions_to_global_action(self, actions: Any) -> np.ndarray:
         """Return the actions of the undivided environment, [num_envs, actuators].

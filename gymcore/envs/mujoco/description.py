@@ -58,6 +58,7 @@ class Description:
         synchronized: Whether what follows from positions and velocities (frames of bodies, sensors)
             belongs to the end of a step, as in dm_control. Otherwise it belongs to the beginning of
             the last simulation step, as in Gymnasium.
+        central_state: In a world of agents, quantities that are joined to its state for critics.
         random_state: Whether lanes draw as `numpy.random.RandomState(seed)`, from streams of their
             own, instead of as a `Generator`.
     """
@@ -77,6 +78,7 @@ class Description:
     start: Sequence[object] = ()
     synchronized: bool = False
     random_state: bool = False
+    central_state: Sequence[Operand] = ()
 
 
 class UnknownName(InvalidArgument, KeyError):

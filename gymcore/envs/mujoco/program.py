@@ -247,6 +247,9 @@ class Program(Compiler):
         self._nv, self._nu = nv, nu
         self.infos = self._write_results(description)
         self._write("observe", observation, (OBSERVATION, 0, 1))
+        central = q.joined(*description.central_state)
+        self.central_size = central.size
+        self._write("central", central, (OBSERVATION, 0, 1))
         self._write_start(description, nq, nv)
         if description.control is None and self.action_size != nu:
             raise InvalidArgument(

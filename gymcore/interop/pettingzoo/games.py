@@ -178,6 +178,10 @@ class ParallelVectorEnv(VectorWrapper):
             final[row], numbers[row], flags[row] = last[row]
         infos["final_obs"] = final
 
+    def central_state(self) -> Array:
+        """Return what `state()` of the games returns, `[num_envs, ...]`, a new array."""
+        return np.stack(self.env.call("state"))
+
     def get_state(self, lanes: EnvIds | None = None) -> object:
         """Return the states of games that have `get_state`; see `VectorEngine.get_state`."""
         states: object = self.env.get_state(lanes)

@@ -91,7 +91,8 @@ class ParallelWorld:
 
     Actions, observations, rewards, flags and infos are dicts by the name of the agent. An agent
     that has ended is not in `agents`, and its actions are ignored. Infos whose first axis has the
-    length of the agents are divided among them; all agents get the others, and those of MuJoCo.
+    length of the agents are divided among them; all agents get the others, and those of MuJoCo. The
+    `action_mask` of an agent has one number for each of its actions.
 
     Attributes:
         envs: The batch of one world.
@@ -117,7 +118,6 @@ class ParallelWorld:
         self.agents: list[str] = []
         self.metadata = {"name": envs.spec.id if envs.spec else str(envs), **envs.metadata}
         self.render_mode = envs.render_mode
-        self._state: Array = np.zeros(0, np.float32)
         self._idle = {name: _lowest(envs.agents.action_space(name)) for name in envs.agents.names}
         self._spaces = [
             {name: to_gymnasium_space(space(name)) for name in envs.agents.names}
@@ -205,7 +205,6 @@ class ParallelWorld:
         assert agents is not None
         world = next(iterate(self.envs.observation_space, observations))
         parts = agents.split(self.envs.single_observation_space, world)
-        self._state = np.concatenate([_numbers(part) for part in parts.values()])
         return {agent: parts[agent] for agent in self.agents}
 
     def _infos(self, infos: Info) -> dict[str, Info]:
@@ -218,13 +217,16 @@ class ParallelWorld:
             by_agent = divides and np.shape(values)[1:2] == (len(self.possible_agents),)
             for agent in self.agents:
                 k = self.possible_agents.index(agent)
-                results[agent][name] = values[0, k] if by_agent else values[0]
+                value = values[0, k] if by_agent else values[0]
+                if name == "action_mask" and by_agent:  # other agents may have more actions
+                    value = value[: getattr(self._spaces[1][agent], "n", None)]
+                results[agent][name] = value
         return results
 
     def state(self) -> Array:
-        """Return the state that the batch has, or the observations of all agents, float32."""
-        batch: Any = self.envs.unwrapped
-        return self._state.copy() if not hasattr(batch, "state") else batch.state()[0]
+        """Return the current state for central critics; see `VectorEnv.central_state`."""
+        state: Array = self.envs.central_state()[0]
+        return state
 
     def render(self) -> object:
         """Return the frame of the world."""
@@ -239,11 +241,3 @@ class ParallelWorld:
 def _lowest(space: Space) -> Array:
     """Return an action of an agent that has ended, which the engine ignores."""
     return np.zeros(space.shape or (), space.dtype) + getattr(space, "start", 0)
-
-
-def _numbers(observation: object) -> Array:
-    """Return all numbers of an observation, float32."""
-    if isinstance(observation, (dict, tuple)):
-        parts = observation.values() if isinstance(observation, dict) else observation
-        return np.concatenate([_numbers(part) for part in parts])
-    return np.ravel(np.asarray(observation, np.float32))

@@ -107,6 +107,10 @@ class AgentsAsLanes(VectorWrapper, RecordConstructorArgs):
         self._flags[:, worlds] = False
         return self._rows(observations), self._lane_infos(infos)
 
+    def central_state(self) -> Array:
+        """Return for each agent the state of its world; see `VectorEnv.central_state`."""
+        return np.repeat(self.env.central_state(), self._agents, axis=0)
+
     def step(self, actions: Any) -> VectorStep[Array, Array]:
         """Step the worlds; see `VectorEnv.step`."""
         actions = np.asarray(actions)

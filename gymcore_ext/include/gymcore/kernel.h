@@ -135,6 +135,8 @@ typedef struct {
      * because the world ends. */
     int (*step_agents)(void *lane, const void *shared, const double *parameters, const void *action, gymcore_rng *rng,
                        const uint8_t *active, double *rewards, gymcore_flag *ends);
+    /* Writes the state of a world for critics, the array that its kernel declares. NULL if it declares none. */
+    void (*central_state)(const void *lane, const void *shared, const double *parameters, void *state);
 } gymcore_lane_functions;
 
 /* Maximum number of instruction sets of a kernel's loops; the compiler determines the number. */
@@ -178,6 +180,8 @@ typedef struct {
     int32_t agents; /* number of agents of a world, at most GYMCORE_MAX_AGENTS; 0 if a lane is a single agent */
     /* [agents + 1]: the numbers agent_actions[k] to agent_actions[k + 1] - 1 of an action are those of agent k. */
     const int32_t *agent_actions;
+    gymcore_part central;              /* the array of the state for critics */
+    gymcore_write_loop *central_state; /* writes it to parts[0]. NULL: there is none */
     gymcore_step_loops step[GYMCORE_MAX_ISAS]; /* baseline, then x86-64-v2, v3 and v4, as many as isa_count */
 } gymcore_kernel;
 

@@ -76,7 +76,7 @@ def test_parts_of_many_agents_are_in_the_order_of_dict_spaces() -> None:
     observations, *_ = envs.step(actions)
     flat = np.concatenate([actions[name][:, 0] for name in envs.agents.names], axis=1)
     assert np.array_equal(envs.map_local_actions_to_global_action(actions), flat)
-    assert equal(envs.map_global_state_to_local_observations(envs.state()), observations)
+    assert equal(envs.map_global_state_to_local_observations(envs.central_state()), observations)
     assert equal(envs.map_global_action_to_local_actions(flat), actions)
     envs.close()
 
@@ -138,7 +138,7 @@ def test_one_agent_has_the_results_of_the_undivided_environment() -> None:
     results, expected = envs.step(action[:, None]), single.step(action)
     assert np.array_equal(results[0][:, 0], expected[0])
     assert np.array_equal(results[1][:, 0], expected[1])
-    assert np.array_equal(envs.state(), expected[0])
+    assert np.array_equal(envs.central_state(), expected[0])
     envs.close()
     single.close()
 
@@ -155,7 +155,7 @@ def test_other_environments_can_be_divided() -> None:
     )
     observations, _ = envs.reset(seed=1)
     assert observations.shape == (2, 1, 5)
-    state = envs.state()
+    state = envs.central_state()
     assert np.array_equal(observations[:, 0, [0, 2, 3, 4]], state[:, [1, 2, 0, 2]])
     with pytest.raises(error.InvalidArgument, match="state: expected all that agents observe"):
         envs.map_global_state_to_local_observations(state)

@@ -95,7 +95,7 @@ def compare(
             assert all(np.array_equal(results[4][name][0], infos[name]) for name in infos)
             if results[2][0, 0] or results[3][0, 0]:
                 break
-        assert envs.state()[0].tobytes() == judge.state().tobytes()
+        assert envs.central_state()[0].tobytes() == judge.state().tobytes()
     envs.close()
     judge.close()
 
@@ -145,7 +145,7 @@ def test_maps_equal_those_of_the_original(scenario: str) -> None:
     same(agents, envs.single_action_space, parts, local)
     assert np.array_equal(envs.map_local_actions_to_global_action(parts)[0], action)
     assert np.array_equal(judge.map_local_actions_to_global_action(local), action)
-    state = envs.state()
+    state = envs.central_state()
     mapped = judge.map_global_state_to_local_observations(state[0])
     same(agents, envs.single_observation_space, observations, expected)
     same(

@@ -43,6 +43,9 @@ class Countdown:
         self.steps, self.seed = 0, seed
         return self.observations(self.agents), {agent: {"seed": seed} for agent in self.agents}
 
+    def state(self) -> Any:
+        return np.array([self.steps, len(self.agents)])
+
     def observations(self, agents: list[str]) -> Any:
         return {agent: np.float32([self.steps, int(agent[-1])]) for agent in agents}
 
@@ -206,6 +209,15 @@ def play(envs: Any, steps: int, seed: int | None = 3) -> list[Any]:
         step = envs.step(np.full((envs.num_envs, 3), t % 3))
         results.append([step[0].tolist(), *(part.tolist() for part in step[1:4])])
     return results
+
+
+@pytest.mark.parametrize("engine", ["sync", "async"])
+def test_states_for_critics_are_those_of_the_games(engine) -> None:
+    with ParallelVectorEnv([Countdown] * 3, engine) as envs:
+        envs.reset(seed=1)
+        for _ in range(2):
+            envs.step(np.zeros((3, 2), np.int64))
+        assert envs.central_state().tolist() == [[2, 1]] * 3
 
 
 def test_spawned_workers_play_the_same_games() -> None:

@@ -262,3 +262,11 @@ def test_agents_are_collected_and_trained() -> None:
         ppo.close()
     finally:
         gym.registry.pop("test/Trained-v0")
+
+
+def test_the_state_for_critics_is_that_of_the_world():
+    envs = AgentsAsLanes(worlds(2))
+    observations, _ = envs.reset(seed=1)
+    states = envs.central_state()
+    assert states.shape == (6, 6)
+    assert np.array_equal(states.reshape(2, 3, 6)[:, 1], np.float32(observations).reshape(2, 6))
