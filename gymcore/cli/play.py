@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from typing import Any
 
 from gymcore.cli.errors import CliError
 from gymcore.cli.list import family_of
 from gymcore.cli.options import (
     add_env_arguments,
     add_frame_arguments,
+    make_env,
     make_rgb,
     positive,
     seed,
@@ -50,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     displays = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")
     if sys.platform == "linux" and not any(os.environ.get(name) for name in displays):
         raise CliError("play needs a display, but DISPLAY is not set; `gymcore video` needs none")
-    env = make_rgb(arguments)
+    env = _make(arguments)
     total = [0.0, 0]
     try:
         plot = None
@@ -97,3 +99,21 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         env.close()
     return 0
+
+
+def _make(arguments: argparse.Namespace) -> Any:
+    """Make the environment; a world of several agents becomes one environment."""
+    from gymcore.error import UnsupportedMode
+    from gymcore.utils.play_world import PlayedWorld
+
+    try:
+        return make_rgb(arguments)
+    except CliError as problem:
+        if not isinstance(problem.__cause__, UnsupportedMode):
+            raise
+        options = {"autoreset_mode": "Disabled"}
+        envs = make_env(arguments, num_envs=1, render_mode="rgb_array", vector_kwargs=options)
+        if envs.agents is not None:
+            return PlayedWorld(envs)
+        envs.close()
+        raise

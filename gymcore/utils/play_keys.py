@@ -16,6 +16,7 @@ from gymcore import spaces
 from gymcore.core import Env
 from gymcore.error import Error
 from gymcore.spaces import Space
+from gymcore.vector.agents import Agents
 
 __all__ = ["Keys", "default_keys", "every_keys"]
 
@@ -124,6 +125,18 @@ _CONTROLS: dict[str, list[list[_Control]]] = {
     ],
 }
 
+# Actions of the agents of worlds, by namespace or the part of the name before a hyphen.
+_AGENT_ACTIONS = {
+    "Foraging": {"up": 1, "down": 2, "left": 3, "right": 4, "load": 5},
+    "mpe": {"left": 1, "right": 2, "down": 3, "up": 4},
+    "rware": {"forward": 1, "left": 2, "right": 3, "load": 4},
+}
+# The keys of two players, one for each half of the keyboard.
+_HALVES = (
+    {**{"up": "w", "forward": "w", "left": "a", "down": "s", "right": "d"}, "load": "e"},
+    {**{key: key for key in ("up", "left", "down", "right")}, "forward": "up", "load": "enter"},
+)
+
 # Keys that increase and decrease the numbers of a continuous action, in order.
 _UP, _DOWN = "qwertyuiop", "asdfghjkl;"
 
@@ -131,6 +144,11 @@ _UP, _DOWN = "qwertyuiop", "asdfghjkl;"
 def default_keys(env: Env) -> Keys | None:
     """Return the keys of an environment in this module's tables; None for others."""
     name = str(getattr(getattr(env, "spec", None), "name", None)).partition("-")[0]
+    agents = getattr(env, "agents", None)
+    if isinstance(agents, Agents):
+        return _keys_of_world(
+            agents, _AGENT_ACTIONS.get(getattr(env.spec, "namespace", "") or name, {})
+        )
     for controls in _CONTROLS.get(name, ()):
         if all(_typed(action, env.action_space) in env.action_space for _, action, _ in controls):
             return _keys(controls, env.action_space)
@@ -160,6 +178,36 @@ def every_keys(env: Env) -> Keys | None:
     if isinstance(space, spaces.Box) and space.shape is not None and len(space.shape) == 1:
         return _numbers(space)
     return None
+
+
+def _keys_of_world(agents: Agents, actions: Mapping[str, int]) -> Keys | None:
+    """Return a half of the keyboard for each of the first two agents that have these actions."""
+    spaces_of = {name: agents.action_space(name) for name in agents.names}
+    players = [
+        name
+        for name, space in spaces_of.items()
+        if actions and isinstance(space, spaces.Discrete) and space.n > max(actions.values())
+    ][: len(_HALVES)]
+    if not players:
+        return None
+    idle: dict[str, object] = {
+        name: np.zeros(space.shape or (), space.dtype) for name, space in spaces_of.items()
+    }
+    halves: list[list[tuple[tuple[int, ...], dict[str, object]]]] = []
+    legend = []
+    for player, half in zip(players, _HALVES, strict=False):
+        words = [f"{half[word]} {word}" if half[word] != word else word for word in actions]
+        legend.append(f"{player:<14}{', '.join(words)}")
+        codes = {word: _CODES.get(half[word]) or ord(half[word]) for word in actions}
+        single: list[tuple[tuple[int, ...], dict[str, object]]] = [
+            ((codes[word],), {player: action}) for word, action in actions.items()
+        ]
+        halves.append([((), {}), *single])
+    pressed = {}
+    for choice in itertools.product(*halves):
+        joint = idle | {name: action for _, part in choice for name, action in part.items()}
+        pressed[tuple(sorted(key for keys, _ in choice for key in keys))] = agents.join(1, joint)
+    return Keys(pressed, legend)
 
 
 def _numbers(space: spaces.Box) -> Keys:

@@ -9,6 +9,7 @@ import gymcore
 import gymcore.utils.play
 from gymcore import spaces
 from gymcore.rendering.window import load_pygame
+from gymcore.utils.play_world import PlayedWorld
 from tests.videos import make_film_env
 
 pygame = load_pygame()
@@ -128,3 +129,26 @@ def test_an_atari_game(run, monkeypatch) -> None:
     ran = run("play", "ALE/Breakout-v5", "--fps", 10000, "--seed", 3)
     assert ran.code == 0, ran.err
     assert actions[:5] == [0] * 5 and actions[5:10] == [2] * 5  # of NOOP, FIRE, RIGHT and LEFT
+
+
+def test_two_players_share_the_keyboard(run, monkeypatch) -> None:
+    start_with(monkeypatch, pygame.K_UP)
+    actions = []
+    step = PlayedWorld.step
+
+    def recorded(self, action):
+        actions.append(action.tolist())
+        if len(actions) == 3:
+            pygame.event.post(pygame.event.Event(pygame.QUIT))
+        return step(self, action)
+
+    monkeypatch.setattr(PlayedWorld, "step", recorded)
+    ran = run("play", "Foraging-5x5-2p-1f-v3", "--fps", 10000, "--seed", 1)
+    assert ran.code == 0, ran.err
+    assert "agent_0       w up, s down, a left, d right, e load" in ran.out
+    assert actions[0] == [0, 1] and len(actions) >= 3
+
+
+def test_environments_without_frames_are_refused(run) -> None:
+    ran = run("play", "mamujoco/HalfCheetah-2x3-v1")
+    assert ran.code == 2 and "no keys are known" in ran.err
