@@ -30,6 +30,7 @@ NEEDS = {
     "gymcore.jit.lane_memory": "numba",
     "gymcore.interop.pettingzoo.worlds": "pettingzoo",
     "gymcore.interop.rl_games": "rl_games",
+    "gymcore.interop.rllib": "ray.rllib.env.multi_agent_env",
     "gymcore.interop.sb3": "stable_baselines3",
     "gymcore.interop.tianshou": "tianshou",
     "gymcore.interop.torchrl": "torchrl",
