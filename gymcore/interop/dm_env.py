@@ -211,27 +211,35 @@ class FromDmEnv(Env[ObsType, ActType]):
         self.env.close()
 
 
-def to_specs(space: spaces.Space) -> Specs:
+def to_specs(space: spaces.Space, name: str | None = None) -> Specs:
     """Convert a space to specs: dicts and tuples of `dm_env.specs`.
+
+    Args:
+        space: The space. A `Box` without any bounds becomes an `Array`, others a `BoundedArray`.
+        name: The name of the spec; those in a `Dict` have the names of their entries.
 
     Raises:
         UnsupportedMode: If specs cannot describe the space.
     """
-    if isinstance(space, (spaces.Dict, spaces.Tuple)):
-        return space._pack(map(to_specs, space._parts()))
+    if isinstance(space, spaces.Dict):
+        return {key: to_specs(part, str(key)) for key, part in space.spaces.items()}
+    if isinstance(space, spaces.Tuple):
+        return tuple(to_specs(part, name) for part in space.spaces)
     if isinstance(space, spaces.Discrete) and space.start == 0:
-        return specs.DiscreteArray(int(space.n), space.dtype)
+        return specs.DiscreteArray(int(space.n), space.dtype, name)
     if isinstance(space, spaces.Discrete):
-        return specs.BoundedArray((), space.dtype, space.start, space.start + space.n - 1)
+        return specs.BoundedArray((), space.dtype, space.start, space.start + space.n - 1, name)
     if isinstance(space, spaces.MultiDiscrete):
         last = space.start + space.nvec - 1
-        return specs.BoundedArray(space.shape, space.dtype, space.start, last)
+        return specs.BoundedArray(space.shape, space.dtype, space.start, last, name)
     if isinstance(space, spaces.MultiBinary):
-        return specs.BoundedArray(space.shape, space.dtype, 0, 1)
+        return specs.BoundedArray(space.shape, space.dtype, 0, 1, name)
+    if isinstance(space, spaces.Box) and np.isinf(space.low).all() and np.isinf(space.high).all():
+        return specs.Array(space.shape, space.dtype, name)
     if isinstance(space, spaces.Box):
-        return specs.BoundedArray(space.shape, space.dtype, space.low, space.high)
+        return specs.BoundedArray(space.shape, space.dtype, space.low, space.high, name)
     if isinstance(space, spaces.Text):
-        return specs.StringArray(())
+        return specs.StringArray((), name=name)
     raise UnsupportedMode(f"space: dm_env has no spec for {space}")
 
 

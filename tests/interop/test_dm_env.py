@@ -109,6 +109,9 @@ def test_spaces_and_specs():
         }
     )
     spec = to_specs(space)
+    assert type(spec["free"]) is specs.Array and type(spec["box"]) is specs.BoundedArray
+    assert [spec["free"].name, spec["pair"][1].name] == ["free", "pair"]
+    assert to_specs(space["box"]).name is None
     assert spec["pair"][0] == specs.DiscreteArray(3, np.int64)
     assert spec["pair"][1] == specs.BoundedArray((4,), np.int8, 0, 1)
     assert to_space(spec)["box"] == space["box"] and to_space(spec)["free"] == space["free"]

@@ -10,6 +10,8 @@ import pytest
 
 import gymcore as gym
 from gymcore import error
+from gymcore.wrappers import AddRenderObservation
+from gymcore.wrappers.vector import AddRenderObservation as VectorAddRenderObservation
 
 pytest.importorskip("mujoco", reason="mujoco is not installed")
 
@@ -179,6 +181,55 @@ def test_terrain_belongs_to_lanes_their_states_and_copies() -> None:
     same(envs.step(np.stack([action, action]))[0], expected)
     same(copied.step(action)[0], lane_of(expected, 1))
     np.testing.assert_array_equal(copied.model.hfield_data, terrains[1])
+
+
+@pytest.mark.parametrize(
+    ("task", "size"), [("cartpole-balance", (84, 84)), ("reacher-easy", (40, 30))]
+)
+def test_pixels_of_all_cameras(
+    task: str, size: tuple[int, int], drawing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUJOCO_GL", drawing)
+    width, height = size
+    frames = []
+    model = gym.make(f"dm_control/{task}-v0").unwrapped.model
+    for number in range(model.ncam):
+        camera: dict[str, Any] = {"camera_id": number}
+        if number == model.ncam - 1:
+            camera = {"camera_name": model.camera(number).name}
+        env: Any = gym.make(
+            f"dm_control/{task}-v0", render_mode="rgb_array", width=width, height=height, **camera
+        )
+        env = AddRenderObservation(env, render_only=True)
+        assert env.observation_space == gym.spaces.Box(0, 255, (height, width, 3), np.uint8)
+        frames.append(env.reset(seed=1)[0])
+        assert env.observation_space.contains(frames[-1])
+        assert not np.array_equal(env.step(env.action_space.high)[0], frames[-1])
+        env.close()
+    assert len({frame.tobytes() for frame in frames}) == model.ncam > 1
+
+
+def test_pixels_of_batches(drawing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUJOCO_GL", drawing)
+    arguments: dict[str, Any] = {"render_mode": "rgb_array", "width": 32, "height": 24}
+    arguments.update(camera_id=0, task_kwargs={"time_limit": 0.04})
+    env_id = "dm_control/reacher-easy-v0"
+    envs = gym.make_vec(env_id, 2, vector_kwargs={"autoreset_mode": "SameStep"}, **arguments)
+    both = VectorAddRenderObservation(envs, render_only=False)
+    env: Any = AddRenderObservation(gym.make(env_id, **arguments), render_only=False)
+    first, _ = both.reset(seed=3)
+    assert both.single_observation_space == env.observation_space
+    assert set(first) == {"pixels", "position", "to_target", "velocity"}
+    action = np.ones((2, 2))
+    both.step(action)
+    *_, truncated, infos = both.step(action)
+    assert truncated.all()
+    for lane in range(2):
+        same(env.reset(seed=3 + lane)[0], lane_of(first, lane))
+        env.step(action[lane])
+        same(env.step(action[lane])[0], infos["final_obs"][lane])
+    both.close()
+    env.close()
 
 
 def test_parameters_by_lane() -> None:
