@@ -70,6 +70,7 @@ ctypedef struct failure_t:
 ctypedef struct loops_t:
     failure_t failure
     loop_t loops[5]            # in the order of LOOPS
+    int outputs[5]             # how many arrays each of them writes
     const kernel_t* kernel
     int fields, failed
     void* arrays[MAX_FIELDS]   # the arrays of the state
@@ -119,8 +120,7 @@ cdef inline void run_loop(
         arrays[FIRST_FIELD + k] = self.arrays[k]
     for k in range(self.kernel.parameter_count):
         arrays[FIRST_FIELD + self.fields + k] = <void*> columns.parameters[k]
-    cdef int outputs = 1 if loop == 4 else self.kernel.info_count if loop == 3 else self.kernel.part_count
-    for k in range(0 if parts == NULL else outputs):
+    for k in range(self.outputs[loop]):
         arrays[FIRST_FIELD + self.fields + self.kernel.parameter_count + k] = parts[k]
     self.loops[loop](arrays, columns.parameter_stride, listed, lo, hi)
 
@@ -365,6 +365,9 @@ cdef class LaneLoops(LaneOwner):
             self.loops.arrays[k] = cnp.PyArray_DATA(<cnp.ndarray> array)
             self.loops.bytes[k] = array.nbytes // self.num_lanes
         self.loops.kernel, self.loops.fields = &kernel.kernel, len(fields)
+        parts = kernel.kernel.part_count
+        for k, count in enumerate((parts, 0, parts, kernel.kernel.info_count, 1)):
+            self.loops.outputs[k] = count
         for k, name in enumerate(LOOPS):
             if name in loops:
                 self.loops.loops[k] = <loop_t> <size_t> loops[name]
