@@ -261,8 +261,10 @@ def make(
         env = PassiveEnvChecker(env)
     if env_spec.order_enforce:
         env = OrderEnforcing(env)
-    if limit is None:  # the arguments of an environment may set another limit than the spec
-        limit = getattr(env.unwrapped, "limit_from_arguments", None) or env_spec.max_episode_steps
+    if limit is None:
+        limit = env_spec.max_episode_steps
+    if limit is None:  # the arguments of an environment may set one
+        limit = getattr(env.unwrapped, "default_max_episode_steps", None)
     if limit is not None and limit != -1:
         env = TimeLimit(env, limit)
     for wrapper in env_spec.additional_wrappers[num_prior:]:

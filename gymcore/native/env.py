@@ -126,6 +126,11 @@ class NativeEnv(DrawnEnv[ObsType, ActType], metaclass=NativeEnvMeta):
     # Whether spaces and parameters are known to match the kernel, as for built-in classes.
     fits_kernel: bool = True
 
+    @property
+    def default_max_episode_steps(self) -> int | None:
+        """The time limit, in steps, if neither the caller nor the spec gives one."""
+        return None
+
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         for name in cls.parameters.keys() & vars(cls).keys():

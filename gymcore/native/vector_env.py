@@ -125,7 +125,8 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
 
         Args:
             num_envs: Number of lanes.
-            max_episode_steps: Steps after which an episode is truncated; None or -1 for no limit.
+            max_episode_steps: Steps after which an episode is truncated; -1 for no limit; None for
+                the environment's own limit, which few have.
             render_mode: None, "rgb_array" (`render` returns a frame for each lane) or "human" (one
                 window with all lanes).
             autoreset_mode: When an ended lane begins a new episode.
@@ -159,8 +160,8 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
             num_workers=num_workers,
             on_worker_death=on_worker_death,
         )
-        limit = None if max_episode_steps in (None, -1) else max_episode_steps
-        self.max_episode_steps = None if limit is None else positive("max_episode_steps", limit)
+        if max_episode_steps not in (None, -1):
+            max_episode_steps = positive("max_episode_steps", max_episode_steps)
         accepted = {*self.env_class.parameters, *self.env_class.arguments}
         if unknown := parameters.keys() - accepted:
             options = inspect.signature(NativeVectorEnv).parameters.keys() - {
@@ -177,6 +178,9 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
         self._model = self.env_class(**{name: parameters.pop(name) for name in shared})
         if not self._model.fits_kernel:
             self._model.check_kernel()
+        if max_episode_steps is None:
+            max_episode_steps = self._model.default_max_episode_steps
+        self.max_episode_steps = None if max_episode_steps == -1 else max_episode_steps
         self.metadata = {**self._model.metadata, "autoreset_mode": self.autoreset_mode}
         self._check_render_mode()
         self.single_observation_space = self._model.observation_space

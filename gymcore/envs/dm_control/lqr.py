@@ -20,7 +20,7 @@ class LQREnv(ControlEnv):
 
     Examples:
         >>> env = LQREnv("lqr_2_1")
-        >>> env.step_limit is None
+        >>> env.default_max_episode_steps is None
         True
     """
 

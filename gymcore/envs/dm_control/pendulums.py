@@ -18,7 +18,7 @@ class PendulumEnv(ControlEnv):
 
     Examples:
         >>> env = PendulumEnv("swingup", flat_observation=True)
-        >>> env.observation_space.shape, env.step_limit
+        >>> env.observation_space.shape, env.default_max_episode_steps
         ((3,), 1000)
     """
 

@@ -37,9 +37,6 @@ Tasks = Mapping[str, Mapping[str, Any]]
 # Arguments of `dm_control.rl.control.Environment`.
 _ENVIRONMENT = ("flat_observation", "control_timestep", "n_sub_steps", "legacy_step")
 
-# The registered time limit in steps, which all tasks have but those of lqr.
-_STEPS = 1000
-
 # Names of the types of joints in MuJoCo's order.
 FREE, BALL, SLIDE, HINGE = range(4)
 
@@ -152,13 +149,7 @@ class ControlEnv(CompiledMujocoEnv):
         return int(steps)
 
     @property
-    def limit_from_arguments(self) -> int | None:
-        """The time limit that the arguments set, in steps; None if they set none."""
-        changed = self.seconds != self.time_limit or self._settings.keys() & set(_ENVIRONMENT[1:3])
-        return self.step_limit if changed else None
-
-    @property
-    def step_limit(self) -> int | None:
+    def default_max_episode_steps(self) -> int | None:
         """Steps of an episode, or None for a task without a time limit."""
         steps = self.seconds / (self.model.opt.timestep * self.frame_skip)
         return int(np.ceil(steps)) if np.isfinite(steps) else None
@@ -258,9 +249,6 @@ class ControlVectorEnv(MujocoVectorEnv):
     _model: ControlEnv
 
     def _make_batch(self) -> None:
-        limit = self._model.limit_from_arguments
-        if limit is not None and self.max_episode_steps in (None, _STEPS):
-            self.max_episode_steps = limit
         super()._make_batch()
         if self._model.first_seed is not None:
             self._seeds.seed_all(self._model.first_seed)
