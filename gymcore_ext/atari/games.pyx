@@ -16,6 +16,7 @@ from libc.string cimport memcpy, memset
 from gymcore_ext.atari.frames cimport Resizer, apply_palette, rescale, rescaling_t
 from gymcore_ext.engine.kernel cimport flag_t
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, TRUNCATED, functions_capsule, lane_functions_t
+from gymcore_ext.lanes.mt19937 cimport MT_WORDS, mt19937_t, mt_is_valid, mt_next, mt_seed_word
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
 from gymcore_ext.physics.lane cimport below, rng_t
 
@@ -54,8 +55,6 @@ cdef enum:
     # Actions of ALE; those of a player are below ACTIONS.
     NOOP, FIRE
     ACTIONS = 18
-    # Words of the state of MT19937.
-    WORDS = 624
     # Spare bytes of a saved emulator: the numbers of its random generator are text of varying length.
     SPARE = 512
     # Offset of the address of the environment in an ALEInterface, and offsets in that environment: of the address of
@@ -85,7 +84,7 @@ ctypedef struct state_t:  # ALE's ALEState, which `clone` returns by value
 
 ctypedef struct random_t:  # ALE's Random::Impl
     uint32_t seed
-    uint64_t words[WORDS]    # a std::mt19937 of libstdc++
+    uint64_t words[MT_WORDS]    # a std::mt19937 of libstdc++
     uint64_t used
 
 
@@ -109,13 +108,8 @@ ctypedef struct stages_t:  # a `Pipeline`; gymcore/envs/atari/pipelines.py expla
     int32_t life_loss_continues, shows_end, limit, limit_unit, reward_clipping, continuous
 
 
-ctypedef struct twister_t:  # MT19937
-    uint32_t words[WORDS]
-    int32_t used
-
-
 ctypedef struct game_episode_t:
-    twister_t noop_twister, sticky_twister  # generators of counts of no-ops, and of sticky actions
+    mt19937_t noop_twister, sticky_twister  # generators of counts of no-ops, and of sticky actions
     int32_t action           # the last action, which may be repeated
     float strength           # how far an action moves the paddles
     int32_t lives
@@ -158,39 +152,17 @@ ctypedef struct games_t:
     int64_t memory_bytes     # maximum size of the memory of an emulator in a saved lane
 
 
-# --- MT19937, which draws no-ops as C++ libraries do: std::mt19937, libstdc++'s std::uniform_int_distribution ---------
-# M. Matsumoto, T. Nishimura, "Mersenne Twister" (1998), table II and section 3.1; D. Lemire as in gymcore/rng.h.
+# --- random numbers ---------------------------------------------------------------------------------------------------
 
-cdef void twister_seed(twister_t* self, uint32_t seed) noexcept nogil:
-    cdef int i
-    self.words[0] = seed
-    for i in range(1, WORDS):
-        self.words[i] = <uint32_t> 1812433253 * (self.words[i - 1] ^ (self.words[i - 1] >> 30)) + <uint32_t> i
-    self.used = WORDS
+cdef uint32_t twister_below(mt19937_t* self, uint32_t choices) noexcept nogil:
+    """Return a random number from 0 to choices - 1, as std::uniform_int_distribution of libstdc++ does.
 
-
-cdef uint32_t twister_next(twister_t* self) noexcept nogil:
-    cdef uint32_t word
-    cdef int i
-    if self.used >= WORDS:
-        for i in range(WORDS):
-            word = (self.words[i] & <uint32_t> 0x80000000) | (self.words[(i + 1) % WORDS] & <uint32_t> 0x7fffffff)
-            self.words[i] = self.words[(i + 397) % WORDS] ^ (word >> 1) ^ (<uint32_t> 0x9908b0df if word & 1 else 0)
-        self.used = 0
-    word = self.words[self.used]
-    self.used += 1
-    word ^= word >> 11
-    word ^= (word << 7) & <uint32_t> 0x9d2c5680
-    word ^= (word << 15) & <uint32_t> 0xefc60000
-    return word ^ (word >> 18)
-
-
-cdef uint32_t twister_below(twister_t* self, uint32_t choices) noexcept nogil:
-    """Return a random number from 0 to choices - 1."""
-    cdef uint64_t product = <uint64_t> twister_next(self) * choices
+    D. Lemire as in gymcore/rng.h.
+    """
+    cdef uint64_t product = <uint64_t> mt_next(self) * choices
     cdef uint32_t threshold = -choices % choices
     while <uint32_t> product < threshold:
-        product = <uint64_t> twister_next(self) * choices
+        product = <uint64_t> mt_next(self) * choices
     return <uint32_t> (product >> 32)
 
 
@@ -241,11 +213,11 @@ cdef inline int play_frame(const games_t* self, game_t* lane, int action, float 
     """Play one frame; return the reward."""
     cdef game_episode_t* episode = &lane.episode
     cdef bint draws = lane.repeat_probability != 0.0 or self.resets_draw
-    if not draws or twister_next(&episode.sticky_twister) / 4294967296.0 >= lane.repeat_probability:
+    if not draws or mt_next(&episode.sticky_twister) / 4294967296.0 >= lane.repeat_probability:
         episode.action = action
         episode.strength = strength
     if draws:
-        twister_next(&episode.sticky_twister)  # the draw of a second player
+        mt_next(&episode.sticky_twister)  # the draw of a second player
     return self.calls.act(lane.ale, episode.action, episode.strength)
 
 
@@ -263,7 +235,7 @@ cdef void lend_generator(game_t* lane) noexcept nogil:
     """Copy the lane's generator of sticky actions to its emulator, which then draws them."""
     cdef random_t* random = random_of(lane.ale)
     cdef int i
-    for i in range(WORDS):
+    for i in range(MT_WORDS):
         random.words[i] = lane.episode.sticky_twister.words[i]
     random.used = lane.episode.sticky_twister.used
     probability_of(lane.ale)[0] = lane.repeat_probability
@@ -273,9 +245,9 @@ cdef void take_generator(game_t* lane) noexcept nogil:
     """Copy the emulator's random generator for sticky actions to the lane, which draws from it from then on."""
     cdef const random_t* random = random_of(lane.ale)
     cdef int i
-    for i in range(WORDS):
+    for i in range(MT_WORDS):
         lane.episode.sticky_twister.words[i] = <uint32_t> random.words[i]
-    lane.episode.sticky_twister.used = <int32_t> random.used
+    lane.episode.sticky_twister.used = <uint32_t> random.used
     probability_of(lane.ale)[0] = 0.0
 
 
@@ -517,7 +489,7 @@ cdef int check(const void* saved, const void* shared) noexcept nogil:
     cdef const game_episode_t* episode = &head.episode
     return (
         0 <= head.size <= self.memory_bytes
-        and 0 <= episode.noop_twister.used <= WORDS and 0 <= episode.sticky_twister.used <= WORDS
+        and mt_is_valid(&episode.noop_twister) and mt_is_valid(&episode.sticky_twister)
         and 0 <= episode.action < ACTIONS and 0.0 <= episode.strength and episode.strength <= 1.0
         and 0 <= episode.is_new <= 1 and 0 <= episode.life_loss_ends <= 1 and 0 <= episode.game_over <= 1
         and 0 <= episode.oldest < self.stages.stack_num
@@ -602,8 +574,7 @@ cdef class Games(LaneStore):
         for k in range(num_lanes):
             lane = <game_t*> self._lane(k)
             lane.index = k
-            lane.episode.is_new = 1
-            lane.episode.strength = 1.0
+            self.seed_generators(k, 0, 0)  # so that they can draw before they are seeded
             lane.plane = <uint8_t*> (lane + 1)
             lane.captured = lane.plane + plane_bytes
             lane.stack = lane.captured + self.games.screen_bytes
@@ -619,8 +590,8 @@ cdef class Games(LaneStore):
         memset(episode, 0, sizeof(game_episode_t))
         episode.is_new = 1
         episode.strength = 1.0
-        twister_seed(&episode.noop_twister, noop_seed)
-        twister_seed(&episode.sticky_twister, sticky_seed)
+        mt_seed_word(&episode.noop_twister, noop_seed)
+        mt_seed_word(&episode.sticky_twister, sticky_seed)
 
     def take_generator(self, Py_ssize_t lane, float probability):
         """Copy the generator of sticky actions from the emulator of a lane, which was loaded with this probability.
@@ -633,6 +604,6 @@ cdef class Games(LaneStore):
         # The probability follows the number of frames per action, which is 1.
         if place == NULL or place[0] != probability or (<const int64_t*> place - 1)[0] != 1:
             raise ValueError(f"probability: expected that of the emulator, got {probability}")
-        if random_of(game.ale).used > WORDS:
-            raise ValueError(f"generator: expected at most {WORDS} drawn numbers, got {random_of(game.ale).used}")
+        if random_of(game.ale).used > MT_WORDS:
+            raise ValueError(f"generator: expected at most {MT_WORDS} drawn numbers, got {random_of(game.ale).used}")
         take_generator(game)

@@ -301,12 +301,13 @@ cdef class Batch:
             raise IndexError(f"lanes [{lo}, {hi}) are not in [0, {self.num_envs})")
         words = np.frombuffer(bytearray(int(entropy).to_bytes(4 * count + 4, "little")), np.uint32)
         self._enter(ANY_USE)
-        with nogil:
-            rng_seed_range(self.lanes.columns.rngs + lo, hi - lo, &words[0], count)
-        self.busy = 0
-        seed = getattr(self.store, "seed_streams", None)  # of streams that the lanes have themselves
-        if seed is not None:
-            seed(entropy, lo, hi)
+        try:
+            with nogil:
+                rng_seed_range(self.lanes.columns.rngs + lo, hi - lo, &words[0], count)
+            if self.store is not None:
+                self.store.seed_streams(entropy, lo, hi)
+        finally:
+            self.busy = 0
 
     def random(self, object lanes, Py_ssize_t size):
         """Draw float64 [n, size] on [0, 1) for lanes, int64 [n]; each row equals Generator.random(size)."""
@@ -842,9 +843,13 @@ cdef class BoundStep:
                 lane_pointer(lanes, "lanes", n, batch.errors)
                 self.lanes, n = lanes.copy(), len(lanes)
                 self.arrays, self.action_shape = batch._arrays_for(n), (n,) + batch.action_shape[1:]
-            given = actions
             if batch.action_groups is None:
                 given = given_actions(actions, self.action_shape, &batch.lanes, batch.action_typenum, batch.errors)
+            else:  # checked here, and joined at each step
+                given = joined_actions(
+                    actions, batch.action_groups, (n,), np.dtype(batch.spec["action_dtype"]), batch.errors)
+                if isinstance(actions, dict):
+                    given = {name: np.asarray(each) for name, each in actions.items()}
             if isinstance(rewards, cnp.ndarray) and cnp.PyArray_TYPE(rewards) == cnp.NPY_FLOAT32:
                 self.rewards, rewards = rewards, np.empty((n, *batch.spec["agents"]))
                 array_pointer(self.rewards, "rewards", cnp.NPY_FLOAT32, rewards.shape, True, batch.errors)

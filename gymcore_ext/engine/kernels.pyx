@@ -172,3 +172,6 @@ cdef class LaneOwner:
 
     def __len__(self):
         return self.num_lanes
+
+    def seed_streams(self, entropy, Py_ssize_t lo, Py_ssize_t hi):
+        """Seed streams that lanes of [lo, hi) have besides that of the engine, with entropy, entropy + 1, ..."""

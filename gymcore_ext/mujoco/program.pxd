@@ -19,6 +19,7 @@ from libc.string cimport memmove
 
 from gymcore_ext.engine.bitgen cimport bitgen_of, bitgen_t
 from gymcore_ext.engine.kernel cimport rng_double, rng_t
+from gymcore_ext.lanes.mt19937 cimport mt_below, mt_double, random_state_normal, random_state_t
 from gymcore_ext.mujoco.spline cimport filter_grid, sample_spline
 
 
@@ -32,16 +33,6 @@ cdef extern from "gymcore/rng.h":
 
 cdef extern from "mujoco/mujoco_calls.h":
     int contact_count "gymcore_contact_count"(const double* energy) noexcept nogil
-
-
-cdef extern from "gymcore/mt19937.h":
-    ctypedef struct twister_t "gymcore_mt19937":
-        pass
-    double twister_double "gymcore_mt_double"(twister_t* twister) noexcept nogil
-    double twister_normal "gymcore_mt_normal"(twister_t* twister) noexcept nogil
-    uint32_t twister_below "gymcore_mt_below"(twister_t* twister, uint32_t choices) noexcept nogil
-    void twister_seed_range "gymcore_mt_seed_range"(
-        twister_t* first, int64_t stride, int64_t lanes, uint32_t* words, int count) noexcept nogil
 
 
 cdef enum:
@@ -169,11 +160,11 @@ cdef inline double element(int32_t code, double x, double y, double z) noexcept 
 
 cdef inline int64_t run_program(
     const operation_t* program, int64_t first, int64_t length, double* const* bases, const ufunc_loop_t* loops,
-    rng_t* rng, twister_t* twister, bint float32_actions
+    rng_t* rng, random_state_t* random_state, bint float32_actions
 ) noexcept nogil:
     """Run the operations from `first` on; return the index after a CALL, or `length` at the end, or EXHAUSTED.
 
-    Draws are those of `twister`, unless it is NULL.
+    Draws are those of `random_state`, unless it is NULL.
     """
     cdef const operation_t* op
     cdef const ufunc_loop_t* loop
@@ -232,12 +223,12 @@ cdef inline int64_t run_program(
             out[0] = contact_count(a)
         elif op.code == UNIFORM:
             for i in range(n):
-                result = rng_double(rng) if twister == NULL else twister_double(twister)
+                result = rng_double(rng) if random_state == NULL else mt_double(&random_state.mt)
                 out[i] = a[i * op.a.stride] + b[i * op.b.stride] * result
         elif op.code == NORMAL:
-            if twister != NULL:
+            if random_state != NULL:
                 for i in range(n):
-                    out[i] = twister_normal(twister)
+                    out[i] = random_state_normal(random_state)
                 continue
             bitgen = bitgen_of(rng)
             for i in range(n):
@@ -247,8 +238,10 @@ cdef inline int64_t run_program(
                 result = a[i * op.a.stride]
                 if not 0.0 <= result <= 4294967295.0:
                     result = 0.0
-                out[i] = (
-                    rng_below(rng, <uint32_t> result) if twister == NULL else twister_below(twister, <uint32_t> result))
+                if random_state == NULL:
+                    out[i] = rng_below(rng, <uint32_t> result)
+                else:
+                    out[i] = mt_below(&random_state.mt, <uint32_t> result)
         elif op.code == STORE:
             for i in range(n):
                 (<float*> bases[op.out.space])[op.out.offset + i] = <float> a[i * op.a.stride]

@@ -13,11 +13,12 @@ from libc.string cimport memcpy, memset
 from gymcore_ext.engine.kernel cimport INT64, flag_t, info_field_t, rng_t
 from gymcore_ext.lanes.custom_kernel cimport CustomKernel
 from gymcore_ext.lanes.lane_functions cimport TERMINATED, functions_capsule, lane_functions_t
+from gymcore_ext.lanes.mt19937 cimport random_state_is_valid, random_state_seed_range, random_state_t
 from gymcore_ext.lanes.struct_lanes cimport LaneStore
 from gymcore_ext.mujoco.program cimport (
     ACTION, ARCTAN2, CALL, COEFFICIENTS, CONSTANTS, CONTACTS, DOT, EVERY, EXHAUSTED, FIRST_ARRAY, FUSED_DOT,
     INITIAL_STATE, INTEGER, NORMAL, OBSERVATION, OPCODES, PARAMETERS, REGISTERS, REPEAT_UNLESS, SINE, SKIP_UNLESS,
-    SPLINE, STORE, SUM, UNIFORM, operation_t, run_program, twister_seed_range, twister_t, ufunc_loop_t,
+    SPLINE, STORE, SUM, UNIFORM, operation_t, run_program, ufunc_loop_t,
 )
 
 from math import prod
@@ -118,7 +119,7 @@ ctypedef struct simulation_t:      # followed by the addresses of its spaces, it
     void* data
     double** bases           # address of each space
     double* observation      # where an observation of several arrays is computed
-    twister_t* twister       # the stream of RandomState, or NULL
+    random_state_t* random_state  # the stream of RandomState, or NULL
     fault_t fault
 
 
@@ -134,6 +135,8 @@ ctypedef struct simulations_t:
     int64_t info_width                   # infos are in registers, after reward and termination
     const info_field_t* fields
     int32_t signature, state_size        # MuJoCo's code for its integration state, and the state's size
+    int64_t saved_numbers                # numbers of a saved lane
+    bint has_random_state                # whether a stream of RandomState follows them
     int32_t array_count
     const int64_t* array_sizes           # 0 for arrays that are not saved: those of the model that programs only read
     const bint* float32_arrays           # which arrays are float32; states have them as float64
@@ -161,7 +164,7 @@ cdef inline int64_t run_phase(
     const simulations_t* self, simulation_t* lane, int phase, bint float32=False, int64_t first=0, rng_t* rng=NULL
 ) noexcept nogil:
     return run_program(
-        self.programs[phase].operations, first, self.programs[phase].length, lane.bases, loops, rng, lane.twister,
+        self.programs[phase].operations, first, self.programs[phase].length, lane.bases, loops, rng, lane.random_state,
         float32)
 
 
@@ -342,8 +345,8 @@ cdef int save(void* memory, const void* shared, void* saved) noexcept nogil:
         else:
             memcpy(numbers, lane.bases[FIRST_ARRAY + k], 8 * self.array_sizes[k])
         numbers += self.array_sizes[k]
-    if lane.twister != NULL:
-        memcpy(numbers, lane.twister, sizeof(twister_t))
+    if lane.random_state != NULL:
+        memcpy(numbers, lane.random_state, sizeof(random_state_t))
     return True
 
 
@@ -373,16 +376,23 @@ cdef void load(void* memory, const void* shared, const void* saved) noexcept nog
     call(self, lane, mujoco.forward)
     mujoco.set_state(lane.model, lane.data, numbers, self.signature)
     numbers = load_arrays(self, lane, numbers + self.state_size)
-    if lane.twister != NULL:
-        memcpy(lane.twister, numbers, sizeof(twister_t))
+    if lane.random_state != NULL:
+        memcpy(lane.random_state, numbers, sizeof(random_state_t))
     if self.fresh >= 0:
         lane.bases[REGISTERS][self.fresh] = 0.0
+
+
+cdef int check(const void* saved, const void* shared) noexcept nogil:
+    """Check the random stream; `Simulations.valid` checks that the numbers before it are finite."""
+    cdef const simulations_t* self = <const simulations_t*> shared
+    cdef const double* numbers = <const double*> saved + self.saved_numbers
+    return not self.has_random_state or random_state_is_valid(<const random_state_t*> numbers)
 
 
 cdef lane_functions_t functions_of_lane
 functions_of_lane.reset, functions_of_lane.step, functions_of_lane.observe = reset, step, observe
 functions_of_lane.write_infos, functions_of_lane.faulted = write_infos, faulted
-functions_of_lane.save, functions_of_lane.load = save, load
+functions_of_lane.save, functions_of_lane.load, functions_of_lane.check = save, load, check
 cdef lane_functions_t functions_of_world = functions_of_lane
 functions_of_world.step, functions_of_world.step_agents = NULL, step_agents
 functions_of_world.central_state = central_state
@@ -534,13 +544,15 @@ cdef class Simulations(LaneStore):
         self.sims.part_count, self.sims.part_sizes = len(part_sizes), <int64_t*> cnp.PyArray_DATA(part_sizes)
         self.sims.agents = kernel.kernel.agents
         self.sims.fields = kernel.kernel.infos
-        fields = [("numbers", np.float64, (self.sims.state_size + saved.sum(),))]
+        self.sims.saved_numbers = self.sims.state_size + saved.sum()
+        self.sims.has_random_state = program.random_state
+        fields = [("numbers", np.float64, (self.sims.saved_numbers,))]
         if program.random_state:
-            fields.append(("random_state", np.uint8, (sizeof(twister_t),)))
+            fields.append(("random_state", np.uint8, (sizeof(random_state_t),)))
         self.set_up(
             kernel.capsule, len(datas),
             sizeof(simulation_t) + (FIRST_ARRAY + len(saved)) * sizeof(double*)
-            + (registers + program.observation_size) * sizeof(double) + program.random_state * sizeof(twister_t),
+            + (registers + program.observation_size) * sizeof(double) + program.random_state * sizeof(random_state_t),
             &self.sims, [constants, saved, float32, part_sizes], fields)
         self.starts = np.full((len(datas), models[0].nq + models[0].nv), np.nan)
         for i in range(len(datas)):
@@ -549,10 +561,11 @@ cdef class Simulations(LaneStore):
             lane.bases[REGISTERS] = <double*> (lane.bases + FIRST_ARRAY + len(saved))
             lane.observation = lane.bases[REGISTERS] + registers
             if program.random_state:
-                lane.twister = <twister_t*> (lane.observation + <int> program.observation_size)
+                lane.random_state = <random_state_t*> (lane.observation + <int> program.observation_size)
             lane.bases[CONSTANTS] = <double*> cnp.PyArray_DATA(constants)
             lane.bases[INITIAL_STATE] = <double*> cnp.PyArray_GETPTR2(self.starts, i, 0)
             self._bind_lane(i)
+        self.seed_streams(0, 0, len(datas))  # so that streams can draw before they are seeded
         energy = FIRST_ARRAY + self.arrays.index(("data", "energy")) if ("data", "energy") in self.arrays else -1
         data_spaces = [FIRST_ARRAY + k for k, (owner, _) in enumerate(self.arrays) if owner == "data"]
         for phase, name in enumerate(PHASES):
@@ -616,10 +629,10 @@ cdef class Simulations(LaneStore):
         """Seed the streams of RandomState of lanes lo, lo + 1, ... of [lo, hi) with entropy, entropy + 1, ..."""
         cdef uint32_t[::1] words
         cdef int count = max(1, (entropy.bit_length() + 31) // 32)
-        if hi > lo and (<simulation_t*> self._lane(lo)).twister != NULL:
+        if hi > lo and (<simulation_t*> self._lane(lo)).random_state != NULL:
             words = np.frombuffer(bytearray(int(entropy).to_bytes(4 * count + 4, "little")), np.uint32)
-            twister_seed_range(
-                (<simulation_t*> self._lane(lo)).twister, self.lanes.stride, hi - lo, &words[0], count)
+            random_state_seed_range(
+                (<simulation_t*> self._lane(lo)).random_state, self.lanes.stride, hi - lo, &words[0], count)
         for lane in range(lo, hi if self.sims.fresh >= 0 else lo):
             (<simulation_t*> self._lane(lane)).bases[REGISTERS][self.sims.fresh] = 1.0
 

@@ -112,3 +112,17 @@ def test_the_seeds_of_draws_are_those_of_mt19937():
         expected = np.random.RandomState(seed).get_state(legacy=False)["state"]
         np.testing.assert_array_equal(drawn[:624], expected["key"])
         assert drawn[624] == expected["pos"]
+
+
+@pytest.mark.parametrize(("first", "last", "value"), [(0, 624, 0), (624, 625, 625)])
+def test_streams_that_never_end_are_refused(first, last, value):
+    """From words that are all zero, every draw is zero, which some counts of no-ops reject."""
+    games = make_games()
+    saved = np.zeros(1, games.saved_dtype)
+    games.save(np.array([0]), saved)
+    assert games.valid(saved).all()  # before lanes are seeded, too
+    for stream in (0, 625):
+        changed = saved.copy()
+        words = changed["episode"][0][: 2 * 625 * 4].view(np.uint32)
+        words[stream + first : stream + last] = value
+        assert not games.valid(changed).any()

@@ -1,4 +1,4 @@
-/* NumPy's RandomState: MT19937 with the legacy draws, for one random stream per lane.
+/* MT19937, and NumPy's RandomState, which draws from it in the legacy way, for one random stream per lane.
  *
  * A stream that was seeded with an integer s below 2^32 draws exactly what numpy.random.RandomState(s) draws; one with
  * more words, what RandomState(words) draws.
@@ -10,16 +10,37 @@
 
 #include <math.h>
 
-#include "platform.h"
+#include "rng.h"
 
 enum { GYMCORE_MT_WORDS = 624, GYMCORE_MT_SHIFT = 397 };
 
-/* `gauss` is the second value of the last pair of normal draws, if `has_gauss`. */
 typedef struct {
     uint32_t words[GYMCORE_MT_WORDS];
-    uint32_t used, has_gauss;
-    double gauss;
+    uint32_t used;
 } gymcore_mt19937;
+
+/* `gauss` is the second value of the last pair of normal draws, if `has_gauss`. */
+typedef struct {
+    gymcore_mt19937 mt;
+    uint32_t has_gauss;
+    double gauss;
+} gymcore_random_state;
+
+/* Return whether a stream can draw: from words that are all 0, every draw is 0, and draws that repeat until a number
+ * suits would never end. Of the first word, only the highest bit belongs to the state. */
+static int gymcore_mt_is_valid(const gymcore_mt19937 *mt)
+{
+    uint32_t bits = mt->words[0] & 0x80000000u;
+    for (int i = 1; i < GYMCORE_MT_WORDS; i++)
+        bits |= mt->words[i];
+    return bits != 0 && mt->used <= GYMCORE_MT_WORDS;
+}
+
+/* Return whether a saved stream is one that draws can lead to. */
+static int gymcore_random_state_is_valid(const gymcore_random_state *stream)
+{
+    return gymcore_mt_is_valid(&stream->mt) && stream->has_gauss <= 1 && isfinite(stream->gauss);
+}
 
 static void gymcore_mt_seed_word(gymcore_mt19937 *mt, uint32_t seed)
 {
@@ -28,8 +49,6 @@ static void gymcore_mt_seed_word(gymcore_mt19937 *mt, uint32_t seed)
         seed = 1812433253u * (seed ^ (seed >> 30)) + i + 1;
     }
     mt->used = GYMCORE_MT_WORDS;
-    mt->has_gauss = 0;
-    mt->gauss = 0.0;
 }
 
 /* Seed a stream from an integer, given as `count` 32-bit words, the lowest first. */
@@ -91,23 +110,23 @@ GYMCORE_INLINE double gymcore_mt_double(gymcore_mt19937 *mt)
 
 /* Draw from the standard normal distribution by the polar method, as randn() does: every second draw is the other
  * number of a pair. */
-static double gymcore_mt_normal(gymcore_mt19937 *mt)
+static double gymcore_random_state_normal(gymcore_random_state *stream)
 {
     double x, y, square, factor;
-    if (mt->has_gauss) {
-        mt->has_gauss = 0;
-        x = mt->gauss;
-        mt->gauss = 0.0;
+    if (stream->has_gauss) {
+        stream->has_gauss = 0;
+        x = stream->gauss;
+        stream->gauss = 0.0;
         return x;
     }
     do {
-        x = 2.0 * gymcore_mt_double(mt) - 1.0;
-        y = 2.0 * gymcore_mt_double(mt) - 1.0;
+        x = 2.0 * gymcore_mt_double(&stream->mt) - 1.0;
+        y = 2.0 * gymcore_mt_double(&stream->mt) - 1.0;
         square = x * x + y * y;
     } while (square >= 1.0 || square == 0.0);
     factor = sqrt(-2.0 * log(square) / square);
-    mt->gauss = factor * x;
-    mt->has_gauss = 1;
+    stream->gauss = factor * x;
+    stream->has_gauss = 1;
     return factor * y;
 }
 
@@ -129,16 +148,15 @@ GYMCORE_INLINE uint32_t gymcore_mt_below(gymcore_mt19937 *mt, uint32_t choices)
 
 /* Seed `count_lanes` streams with entropy, entropy + 1, ... `words` has `count` + 1 elements, the last one for a carry,
  * and is overwritten. `stride` is the distance of streams in bytes. */
-static void gymcore_mt_seed_range(gymcore_mt19937 *first, int64_t stride, int64_t count_lanes, uint32_t *words, int count)
+static void gymcore_random_state_seed_range(gymcore_random_state *first, int64_t stride, int64_t count_lanes,
+                                            uint32_t *words, int count)
 {
     for (int64_t lane = 0; lane < count_lanes; lane++) {
-        gymcore_mt_seed((gymcore_mt19937 *)((char *)first + lane * stride), words, count);
-        int place = 0;
-        while (++words[place] == 0)
-            if (++place == count) {
-                words[count++] = 1;
-                break;
-            }
+        gymcore_random_state *stream = (gymcore_random_state *)((char *)first + lane * stride);
+        gymcore_mt_seed(&stream->mt, words, count);
+        stream->has_gauss = 0;
+        stream->gauss = 0.0;
+        count = gymcore_next_entropy(words, count);
     }
 }
 

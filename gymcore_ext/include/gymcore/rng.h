@@ -157,18 +157,25 @@ GYMCORE_INLINE void gymcore_rng_seed(gymcore_rng *rng, const uint32_t *words, in
     gymcore_rng_advance(rng);
 }
 
+/* Add 1 to an integer of `count` words, which have room for one more; return how many it has then. */
+GYMCORE_INLINE int gymcore_next_entropy(uint32_t *words, int count)
+{
+    int place = 0;
+    while (++words[place] == 0)
+        if (++place == count) {
+            words[count++] = 1;
+            break;
+        }
+    return count;
+}
+
 /* Seed `count_lanes` streams with entropy, entropy + 1, ... `words` has `count` + 1 elements, the last one for a carry,
  * and is overwritten. */
 GYMCORE_INLINE void gymcore_rng_seed_range(gymcore_rng *rngs, int64_t count_lanes, uint32_t *words, int count)
 {
     for (int64_t lane = 0; lane < count_lanes; lane++) {
         gymcore_rng_seed(rngs + lane, words, count);
-        int place = 0;
-        while (++words[place] == 0)
-            if (++place == count) {
-                words[count++] = 1;
-                break;
-            }
+        count = gymcore_next_entropy(words, count);
     }
 }
 

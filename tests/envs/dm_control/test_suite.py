@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from typing import Any
 
@@ -54,8 +55,7 @@ def test_observations_rewards_and_limits(env_id: str) -> None:
     is_lqr = env_id.startswith("dm_control/lqr")
     assert is_lqr or 0.0 <= reward <= 1.0
     limit = None if is_lqr else 1000
-    assert env.spec.max_episode_steps == env.unwrapped.step_limit == limit
-    assert env.unwrapped.limit_from_arguments is None
+    assert env.spec.max_episode_steps == env.unwrapped.default_max_episode_steps == limit
     assert env.action_space.dtype == np.float64
 
 
@@ -122,7 +122,7 @@ def test_arguments_of_the_original() -> None:
     steps = 0
     while not env.step(np.zeros(1))[3]:
         steps += 1
-    assert steps + 1 == env.unwrapped.step_limit == 10
+    assert steps + 1 == env.unwrapped.default_max_episode_steps == 10
     envs = gym.make_vec("dm_control/cartpole-three_poles-v0", 2, **env.spec.kwargs)
     np.testing.assert_array_equal(envs.reset()[0][0], first)
     assert envs.max_episode_steps == 10
@@ -130,7 +130,7 @@ def test_arguments_of_the_original() -> None:
         "dm_control/cartpole-balance-v0", environment_kwargs={"control_timestep": 0.02}
     )
     assert longer.unwrapped.dt == 0.02
-    assert longer.unwrapped.limit_from_arguments == 500
+    assert longer.spec.max_episode_steps == 500
 
 
 def test_an_explicit_limit_is_used() -> None:
@@ -140,6 +140,11 @@ def test_an_explicit_limit_is_used() -> None:
     assert [env.step(np.zeros(1))[3] for _ in range(3)] == [False, False, True]
     envs = gym.make_vec("dm_control/pendulum-swingup-v0", 2, **arguments)
     assert envs.max_episode_steps == 3
+    for given, expected in ((None, 500), (1000, 1000), (-1, None)):
+        arguments = {"max_episode_steps": given, "environment_kwargs": {"control_timestep": 0.04}}
+        envs = gym.make_vec("dm_control/pendulum-swingup-v0", 2, **arguments)
+        env = gym.make("dm_control/pendulum-swingup-v0", **arguments)
+        assert envs.max_episode_steps == env.spec.max_episode_steps == expected
 
 
 def test_discount_of_an_end() -> None:
@@ -263,3 +268,25 @@ def test_parameters_by_lane() -> None:
 def test_errors(arguments: dict[str, Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         gym.make("dm_control/cartpole-balance-v0", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("words", 0), ("used", 625), ("has_gauss", 2), ("gauss", np.nan), ("gauss", -np.inf)],
+)
+def test_states_with_impossible_streams_are_refused(field: str, value: float) -> None:
+    """From words that are all zero, normal numbers would be drawn forever."""
+    stream = np.dtype(
+        [("words", "u4", 624), ("used", "u4"), ("has_gauss", "u4"), ("gauss", "f8")], align=True
+    )
+    envs: Any = gym.make_vec("dm_control/ball_in_cup-catch-v0", 2)
+    envs.reset(seed=1)
+    state = envs.get_state()
+    before = state.copy()
+    state["state"]["random_state"].view(stream)[field][1] = value
+    with pytest.raises(error.InvalidArgument):
+        envs.set_state(state)
+    assert envs.get_state().tobytes() == before.tobytes()
+    fresh = copy.deepcopy(gym.make_vec("dm_control/ball_in_cup-catch-v0", 2))
+    fresh.reset(seed=1)
+    assert fresh.get_state().tobytes() == before.tobytes()
