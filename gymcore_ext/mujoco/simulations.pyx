@@ -6,6 +6,7 @@ termination and infos. One thread at a time steps a lane; shared models are only
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
+from libc.float cimport FLT_MAX
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
@@ -135,8 +136,7 @@ ctypedef struct simulations_t:
     int64_t info_width                   # infos are in registers, after reward and termination
     const info_field_t* fields
     int32_t signature, state_size        # MuJoCo's code for its integration state, and the state's size
-    int64_t saved_numbers                # numbers of a saved lane
-    bint has_random_state                # whether a stream of RandomState follows them
+    bint has_random_state                # whether lanes have a stream of RandomState
     int32_t array_count
     const int64_t* array_sizes           # 0 for arrays that are not saved: those of the model that programs only read
     const bint* float32_arrays           # which arrays are float32; states have them as float64
@@ -383,9 +383,16 @@ cdef void load(void* memory, const void* shared, const void* saved) noexcept nog
 
 
 cdef int check(const void* saved, const void* shared) noexcept nogil:
-    """Check the random stream; `Simulations.valid` checks that the numbers before it are finite."""
+    """Check float32 arrays and the random stream; `Simulations.valid` checks that numbers are finite."""
     cdef const simulations_t* self = <const simulations_t*> shared
-    cdef const double* numbers = <const double*> saved + self.saved_numbers
+    cdef const double* numbers = <const double*> saved + self.state_size
+    cdef int k
+    cdef int64_t i
+    for k in range(self.array_count):
+        for i in range(self.array_sizes[k] if self.float32_arrays[k] else 0):
+            if fabs(numbers[i]) > FLT_MAX:
+                return False
+        numbers += self.array_sizes[k]
     return not self.has_random_state or random_state_is_valid(<const random_state_t*> numbers)
 
 
@@ -544,9 +551,8 @@ cdef class Simulations(LaneStore):
         self.sims.part_count, self.sims.part_sizes = len(part_sizes), <int64_t*> cnp.PyArray_DATA(part_sizes)
         self.sims.agents = kernel.kernel.agents
         self.sims.fields = kernel.kernel.infos
-        self.sims.saved_numbers = self.sims.state_size + saved.sum()
         self.sims.has_random_state = program.random_state
-        fields = [("numbers", np.float64, (self.sims.saved_numbers,))]
+        fields = [("numbers", np.float64, (self.sims.state_size + saved.sum(),))]
         if program.random_state:
             fields.append(("random_state", np.uint8, (sizeof(random_state_t),)))
         self.set_up(

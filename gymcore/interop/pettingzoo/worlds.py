@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -217,7 +218,7 @@ class ParallelWorld:
             by_agent = divides and np.shape(values)[1:2] == (len(self.possible_agents),)
             for agent in self.agents:
                 k = self.possible_agents.index(agent)
-                value = values[0, k] if by_agent else values[0]
+                value = values[0, k] if by_agent else copy(values[0])
                 if name == "action_mask" and by_agent:  # other agents may have more actions
                     value = value[: getattr(self._spaces[1][agent], "n", None)]
                 results[agent][name] = value

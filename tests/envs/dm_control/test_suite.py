@@ -186,6 +186,10 @@ def test_terrain_belongs_to_lanes_their_states_and_copies() -> None:
     same(envs.step(np.stack([action, action]))[0], expected)
     same(copied.step(action)[0], lane_of(expected, 1))
     np.testing.assert_array_equal(copied.model.hfield_data, terrains[1])
+    numbers = state["state"]["numbers"]
+    numbers[0, numbers[0] == terrains[0].max()] = 1e300
+    with pytest.raises(error.InvalidArgument):
+        envs.set_state(state)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gymcore as gym
-from gymcore import error
+from gymcore import error, jit
 from gymcore.interop.pettingzoo import aec_env, parallel_env
 from tests.vector.agents_model import Chase, Herd, Model
 
@@ -93,3 +93,24 @@ def test_worlds_refuse_wrong_calls() -> None:
     for actions in ({"agent_0": 1}, {**dict.fromkeys(world.agents, 1), "agent_9": 0}):
         with pytest.raises(error.InvalidAction, match="agent_2"):
             world.step(actions)
+
+
+class Goals(Herd):
+    """A herd whose infos have an array that is not divided among the agents."""
+
+    class Infos:
+        goal: jit.array(np.float64, 2)  # type: ignore[valid-type]
+
+    def info(state, parameters, info):  # type: ignore
+        info.goal[0] = 7.0
+
+
+def test_agents_share_no_array_of_infos() -> None:
+    gym.register("test/Goals-v0", Goals)
+    try:
+        _, infos = parallel_env("test/Goals-v0").reset(seed=1)
+    finally:
+        gym.registry.pop("test/Goals-v0")
+    first, *others = infos.values()
+    first["goal"][0] = -1.0
+    assert [info["goal"][0] for info in others] == [7.0, 7.0]
