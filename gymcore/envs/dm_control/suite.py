@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gymcore.base.seeding import checked_seed
 from gymcore.core import Info
 from gymcore.envs.dm_control.models import model_xml
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
@@ -96,7 +97,8 @@ class ControlEnv(CompiledMujocoEnv):
         defaults = self.tasks[task]
         self.task = task
         self.seconds = float(given.pop("time_limit", self.time_limit))
-        self.first_seed: int | None = given.pop("random", None)
+        random = given.pop("random", None)
+        self.first_seed = None if random is None else checked_seed(random)
         for name, values, known in (
             ("task_kwargs", given, defaults),
             ("environment_kwargs", settings, _ENVIRONMENT),

@@ -177,14 +177,20 @@ class ParallelWorld:
             Observations, rewards, terminated, truncated and infos of the agents that took part.
 
         Raises:
-            InvalidAction: If the action of an agent is missing, or a name is unknown.
+            InvalidAction: If the action of an agent is missing or is not of its space, or a name is
+                unknown.
             ResetNeeded: If all agents have ended, or there was no reset.
         """
         missing = [agent for agent in self.agents if agent not in actions]
         if missing or actions.keys() - self._idle.keys():
             raise InvalidAction(f"actions: expected those of {self.agents}, got {list(actions)}")
-        assert self.envs.agents is not None
-        world = self.envs.agents.join(1, {**self._idle, **actions})
+        agents = self.envs.agents
+        assert agents is not None
+        try:
+            world = agents.join(1, {**self._idle, **actions})
+        except (TypeError, ValueError):
+            spaces = {name: agents.action_space(name) for name in actions}
+            raise InvalidAction(f"actions: expected those of {spaces}, got {actions}") from None
         batch = {k: v[None] for k, v in world.items()} if isinstance(world, dict) else world[None]
         observations, rewards, terminated, truncated, infos = self.envs.step(batch)
         playing = self.agents

@@ -267,6 +267,8 @@ def test_parameters_by_lane() -> None:
             "control_timestep: expected a multiple of",
         ),
         ({"task": "fly"}, error.InvalidArgument, "task: expected one of"),
+        ({"task_kwargs": {"random": "x"}}, error.ArgumentTypeError, "Seed must be"),
+        ({"task_kwargs": {"random": -1}}, error.InvalidArgument, "Seed must be"),
     ],
 )
 def test_errors(arguments: dict[str, Any], kind: type[Exception], message: str) -> None:

@@ -93,6 +93,9 @@ def test_worlds_refuse_wrong_calls() -> None:
     for actions in ({"agent_0": 1}, {**dict.fromkeys(world.agents, 1), "agent_9": 0}):
         with pytest.raises(error.InvalidAction, match="agent_2"):
             world.step(actions)
+    for action in ("left", None, [1, 2, 3, 4], float("nan"), {}, 3):
+        with pytest.raises(error.InvalidAction):
+            world.step(dict.fromkeys(world.agents, action))
 
 
 class Goals(Herd):
