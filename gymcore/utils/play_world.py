@@ -31,7 +31,7 @@ class PlayedWorld(Env[Any, Any]):
         >>> observation, info = env.reset(seed=1)
         >>> observation, reward, terminated, truncated, info = env.step([1, 2])
         >>> reward, terminated, env.render().shape
-        (0.0, False, (261, 261, 3))
+        (0.0, False, (256, 256, 3))
         >>> gym.utils.play.play(env)  # doctest: +SKIP
     """
 

@@ -676,12 +676,14 @@ def set_functions(dict addresses, int place_of_contacts):
         ValueError: If a function is missing. The handlers of one version are enough, and "mjcb_control" is optional.
     """
     cdef size_t address
-    pointers = [addresses.get(name, 0) for name in MUJOCO_FUNCTIONS]
-    if not all(pointers[:12]) or not (pointers[12] or all(pointers[13:17])):
+    pointers = {name: addresses.get(name, 0) for name in MUJOCO_FUNCTIONS}
+    required = [address for name, address in pointers.items() if name.startswith("mj_")]
+    handler, *older_handlers = [address for name, address in pointers.items() if name.startswith("_mj")]
+    if not all(required) or not (handler or all(older_handlers)):
         raise ValueError(f"functions: expected {MUJOCO_FUNCTIONS}, got {sorted(addresses)}")
     global contact_place
     contact_place = place_of_contacts
-    for k, address in enumerate(pointers):
+    for k, address in enumerate(pointers.values()):
         (<void**> &mujoco)[<int> k] = <void*> address
 
 
