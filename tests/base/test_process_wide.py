@@ -13,8 +13,11 @@ import pytest
 from gymcore.base import process_wide
 
 MANY_THREADS = """
+import faulthandler
 import sys
 import threading
+
+faulthandler.dump_traceback_later(200, exit=True)  # where threads wait for each other
 
 import gymcore as gym
 
