@@ -3,7 +3,8 @@
 Converts Gymnasium's own classes, that of the documentation, and classes of packages from PyPI that
 nobody wrote for this project, as they are or with the few changed lines that the report of their
 obstacles proposes. Times are processor times, and "hand" is the rate relative to that of the same
-physics written by hand (hand_written.py). Packages that are not installed are left out:
+physics written by hand with the same bits (hand_written.py). Packages that are not installed are
+left out:
 
     pip install --no-deps safety-gridworlds-gymnasium stokasta or-gym-inventory or-gymnasium \
         popgym gym-simplegrid tornadocliff-env kaist-or-gym gym-lqr gym-sailing gym-anytrading \
@@ -221,6 +222,7 @@ def measure(subject: Subject, folder: Path) -> Row:
     import gymcore as gym
     from gymcore.jit import convert
     from gymcore.jit.conversion import saved
+    from gymcore.jit.conversion.proof import prove
 
     with contextlib.redirect_stdout(io.StringIO()):
         cls, arguments = class_of(subject, folder)
@@ -237,7 +239,11 @@ def measure(subject: Subject, folder: Path) -> Row:
         convert(cls, tolerance=subject.tolerance, **arguments).vector_class(LANES, num_threads=1)
         loaded = time.process_time() - start
         other = HAND_WRITTEN.get(subject.name.removeprefix("gymnasium:"))
-        batches = [envs, other.vector_class(LANES, num_threads=1)] if other else [envs]
+        batches = [envs]
+        if other is not None:
+            limits: dict[str, Any] = {"steps": 200, "policy": None, "tolerance": 0.0}
+            prove(cls(**arguments), other(), seeds=range(3), **limits)
+            batches.append(other.vector_class(LANES, num_threads=1))
         compiled, by_hand, *_ = [*rates(batches), np.nan]
         python = rates([gym.vector.SyncVectorEnv([lambda: cls(**arguments)] * LANES)])[0]
     result = f"{len(subject.changes)} changed lines" if subject.changes else "unchanged"
@@ -281,9 +287,10 @@ def main(names: list[str]) -> None:
         asked = [row for g, row in done if g == group and "not installed" not in row.result]
         unchanged = sum(row.result == "unchanged" for row in converted)
         ratios = [row.compiled / row.python for row in converted] or [np.nan]
+        by_hand = [row.compiled / row.by_hand for row in converted if row.by_hand > 0] or [np.nan]
         print(
             f"{group}: {unchanged} of {len(asked)} unchanged, {len(converted) - unchanged} with "
-            f"changed lines; median ratio {np.median(ratios):.0f}"
+            f"changed lines; median ratio {np.median(ratios):.0f}, by hand {np.median(by_hand):.2f}"
         )
 
 

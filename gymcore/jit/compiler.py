@@ -87,7 +87,8 @@ class StructType(types.Type):
             else kinds[field.python_type]
             for field in fields
         }
-        super().__init__(name=f"{name}({self.members})")
+        self.shapes = {field.name: field.shape for field in fields if field.shape}
+        super().__init__(name=f"{name}({self.members}, {self.shapes})")
 
 
 @register_model(StructType)
@@ -95,8 +96,13 @@ class StructModel(models.PrimitiveModel):
     """Data model of a struct: a pointer to the members."""
 
     def __init__(self, manager: models.DataModelManager, struct: StructType) -> None:
-        """Lay out the members."""
-        members = [manager.lookup(kind).get_value_type() for kind in struct.members.values()]
+        """Lay out the members: numbers, and the addresses of arrays."""
+        members = [
+            manager.lookup(kind.dtype).get_data_type().as_pointer()
+            if isinstance(kind, types.Array)
+            else manager.lookup(kind).get_value_type()
+            for kind in struct.members.values()
+        ]
         super().__init__(manager, struct, ir.LiteralStructType(members).as_pointer())
 
 
@@ -119,7 +125,11 @@ def _field_ptr(builder: ir.IRBuilder, pointer: ir.Value, struct: StructType, nam
 def _get_field(
     context: BaseContext, builder: ir.IRBuilder, struct: StructType, pointer: ir.Value, name: str
 ) -> ir.Value:
-    return builder.load(_field_ptr(builder, pointer, struct, name))
+    value = builder.load(_field_ptr(builder, pointer, struct, name))
+    if name not in struct.shapes:
+        return value
+    lengths = [context.get_constant(types.intp, n) for n in struct.shapes[name]]
+    return _array_at(context, builder, struct.members[name], value, lengths)
 
 
 @lower_setattr_generic(StructType)
@@ -150,13 +160,41 @@ def struct_constructor(name: str, fields: tuple[Field, ...]) -> type:
         members = list(struct.members.values())
         for k, (value, kind) in enumerate(zip(args, signature.args, strict=True)):
             field_ptr = cgutils.gep_inbounds(builder, pointer, 0, k)
-            builder.store(context.cast(builder, value, kind, members[k]), field_ptr)
+            if isinstance(kind, types.Array):
+                value = context.make_array(kind)(context, builder, value).data
+            else:
+                value = context.cast(builder, value, kind, members[k])
+            builder.store(value, field_ptr)
         return pointer
 
     return cls
 
 
 # --- arrays -----------------------------------------------------------------------------------
+
+
+def _array_at(
+    context: BaseContext,
+    builder: ir.IRBuilder,
+    kind: types.Array,
+    address: ir.Value,
+    lengths: list[ir.Value],
+) -> ir.Value:
+    """Return the array at an address."""
+    array = context.make_array(kind)(context, builder)
+    size = context.get_constant(types.intp, as_dtype(kind.dtype).itemsize)
+    strides = [size]
+    for length in lengths[:0:-1]:
+        strides.insert(0, builder.mul(strides[0], length))
+    populate_array(
+        array,
+        data=builder.bitcast(address, array.data.type),
+        shape=lengths,
+        strides=strides,
+        itemsize=size,
+        meminfo=None,
+    )
+    return array._getvalue()
 
 
 @intrinsic
@@ -169,20 +207,8 @@ def carray(
     def generate(
         context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Values
     ) -> ir.Value:
-        array = context.make_array(kind)(context, builder)
-        size = context.get_constant(types.intp, as_dtype(kind.dtype).itemsize)
-        lengths, strides = cgutils.unpack_tuple(builder, args[1], kind.ndim), [size]
-        for length in lengths[:0:-1]:
-            strides.insert(0, builder.mul(strides[0], length))
-        populate_array(
-            array,
-            data=builder.bitcast(args[0], array.data.type),
-            shape=lengths,
-            strides=strides,
-            itemsize=size,
-            meminfo=None,
-        )
-        return array._getvalue()
+        lengths = cgutils.unpack_tuple(builder, args[1], kind.ndim)
+        return _array_at(context, builder, kind, args[0], lengths)
 
     return kind(address, shape, dtype), generate
 
