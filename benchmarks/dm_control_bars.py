@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bars import Bar, Group, name, ratio
-from mujoco_bars import against_raw_name
+from mujoco_bars import raw_loop_bar
 
 import gymcore
-from gymcore.cli.formats import times
 
 #: All tasks.
 TASKS = sorted(env_id for env_id in gymcore.registry if env_id.startswith("dm_control/"))
@@ -23,17 +22,7 @@ def envpool_id(env_id: str) -> str:
 
 def dm_control_bars(threads: int) -> list[Bar]:
     """Return the bars for a machine with this many usable threads."""
-    bars = []
-    for env_id in DOMAINS:
-        bars.append(
-            Bar(
-                f"{env_id} n={_LANES} / raw C loop, {threads} threads",
-                ">= 0.93x",
-                lambda measured, env_id=env_id: measured.values[against_raw_name(env_id)],
-                times,
-                lambda number: number >= 0.93,
-            )
-        )
+    bars = [raw_loop_bar(env_id, threads) for env_id in DOMAINS]
     for env_id in TASKS:
         ours = name("gymcore", _LANES, env_id, threads)
         pool = [name("envpool", _LANES, envpool_id(env_id), threads)]
