@@ -93,7 +93,17 @@ class Block(NamedTuple):
             names.add("tensorboardX")
         if "phys2d/" in self.text:
             names.add("jax")
-        return sorted(name for name in LIBRARIES & names if not importlib.util.find_spec(name))
+        found = {name for name in LIBRARIES & names if not importlib.util.find_spec(name)}
+        if "AddRenderObservation" in self.text and "dm_control/" in self.text and not has_opengl():
+            found.add("OpenGL")
+        return sorted(found)
+
+
+def has_opengl() -> bool:
+    """Return whether the libraries of one backend for MuJoCo's frames are installed."""
+    from gymcore.envs.mujoco.gl_backend import _missing
+
+    return None in map(_missing, ("glfw", "egl", "osmesa"))
 
 
 def blocks(page: Path) -> list[Block]:
