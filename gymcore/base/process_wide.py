@@ -1,8 +1,12 @@
-"""The lock for state of the whole process that gymcore replaces temporarily.
+"""The locks for state of the whole process: what gymcore replaces temporarily, and pygame's.
 
-Examples are the filters of Python's warnings, MuJoCo's handler of warnings, and the buffer in which
-pygame sorts the corners of a polygon. Code that holds the lock must not import modules of gymcore,
-since another thread may be importing one of them and wait for the lock.
+`lock` is for what is replaced, such as the filters of Python's warnings and MuJoCo's handler of
+warnings. Code that holds it must not import modules of gymcore, since another thread may be
+importing one of them and wait for the lock.
+
+`drawing_lock` is for what pygame shares without the GIL: the buffer in which it sorts the corners
+of a polygon, and FreeType's library object, whose lists a font that is opened or closed changes.
+Code that holds it may take `lock`, never the other way around.
 """
 
 from __future__ import annotations
@@ -22,14 +26,18 @@ _loaded: dict[str, ModuleType] = {}
 lock = threading.RLock()
 """Refer to it as `process_wide.lock`, because a forked child replaces it."""
 
+drawing_lock = threading.RLock()
+"""Refer to it as `process_wide.drawing_lock`, because a forked child replaces it."""
 
-def _replace_lock() -> None:
-    global lock
-    lock = threading.RLock()  # another thread of the parent may hold the old one forever
+
+def _replace_locks() -> None:
+    global lock, drawing_lock
+    # Another thread of the parent may hold the old ones forever.
+    lock, drawing_lock = threading.RLock(), threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_replace_lock)
+    os.register_at_fork(after_in_child=_replace_locks)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymcore import error, logger
+from gymcore.base import process_wide
 from gymcore.core import ActType, Env, ObsType
 from gymcore.rendering.window import Window, load_pygame
 
@@ -48,7 +49,8 @@ class Renderer:
 
         Args:
             draw: Function called as `draw(surface, *args, **context)` with the arguments of
-                `render`; it draws the whole frame on a `pygame.Surface` and must not keep it.
+                `render`; it draws the whole frame on a `pygame.Surface` and must not keep it. One
+                thread at a time draws.
             size: Width and height in pixels.
             fps: Frames per second in a window; `render` sleeps to keep this rate.
             render_mode: `"rgb_array"` or `"human"`.
@@ -122,7 +124,8 @@ class Renderer:
         width, height = self.size
         # Zeros, so that pixels that a drawing leaves out are reproducible.
         frame = np.zeros((height, width, 3), dtype=np.uint8)
-        self._draw(pygame.image.frombuffer(frame, self.size, "RGB"), *args, **context)
+        with process_wide.drawing_lock:
+            self._draw(pygame.image.frombuffer(frame, self.size, "RGB"), *args, **context)
         return frame
 
     def _render_window(
@@ -133,7 +136,8 @@ class Renderer:
             pixels = np.zeros((self.size[1], self.size[0], 3), dtype=np.uint8)
             self._surface = pygame.image.frombuffer(pixels, self.size, "RGB")
             self._clock = pygame.time.Clock()
-        self._draw(self._surface, *args, **context)
+        with process_wide.drawing_lock:
+            self._draw(self._surface, *args, **context)
         if self._window is None or not self._window.is_open:
             self._window = Window(self.metadata_id, self.size)
         self._window.show(self._surface)

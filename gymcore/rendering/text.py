@@ -6,6 +6,7 @@ import importlib
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from gymcore.base import process_wide
 from gymcore.rendering.window import load_pygame
 
 if TYPE_CHECKING:
@@ -26,11 +27,13 @@ def render_text(
     """
     load_pygame()
     fonts = importlib.import_module("pygame.font")
-    fonts.init()
-    font = fonts.Font(None if scaled else fonts.get_default_font(), size)
-    surface: pygame.Surface = (
-        font.render(text, True, color)
-        if background is None
-        else font.render(text, True, color, background)
-    )
+    with process_wide.drawing_lock:
+        fonts.init()
+        font = fonts.Font(None if scaled else fonts.get_default_font(), size)
+        surface: pygame.Surface = (
+            font.render(text, True, color)
+            if background is None
+            else font.render(text, True, color, background)
+        )
+        del font  # closes it
     return surface

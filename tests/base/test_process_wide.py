@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import warnings
 
 import pytest
@@ -82,6 +83,62 @@ def test_warnings_are_caught_by_one_thread_at_a_time():
     assert warnings.filters == filters
 
 
+def test_fonts_are_opened_and_used_by_one_thread_at_a_time(monkeypatch):
+    pytest.importorskip("pygame")
+    import pygame.font
+
+    from gymcore.rendering.text import render_text
+
+    class Font(pygame.font.Font):
+        def __init__(self, *args):
+            nonlocal is_open
+            assert not is_open
+            is_open = True
+            super().__init__(*args)
+
+        def render(self, *args):
+            time.sleep(0.001)  # lets the other threads run
+            return super().render(*args)
+
+        def __del__(self):
+            nonlocal is_open
+            is_open = False
+
+    def render(thread):
+        for number in range(5):
+            widths.append(render_text(f"{thread} {number}", 12, (1, 2, 3)).get_width())
+
+    is_open, widths = False, []
+    monkeypatch.setattr(pygame.font, "Font", Font)
+    threads = [threading.Thread(target=render, args=(thread,)) for thread in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(widths) == 20
+
+
+def test_drawing_functions_are_called_by_one_thread_at_a_time():
+    pytest.importorskip("pygame")
+    from gymcore.rendering.frames import Renderer
+
+    def draw(surface):
+        nonlocal is_drawing
+        counts.append(is_drawing)
+        is_drawing = True
+        time.sleep(0.001)
+        is_drawing = False
+
+    is_drawing, counts = False, []
+    renderers = [Renderer(draw, (4, 4), 30, "rgb_array") for _ in range(4)]
+    threads = [threading.Thread(target=renderer.render) for renderer in renderers * 3]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [False] * 12
+
+
 def test_environment_variables_are_set_only_for_the_import(tmp_path, monkeypatch):
     (tmp_path / "reads_environment.py").write_text(
         "import os\nvalues = os.environ['A'], os.environ['B']\n"
@@ -96,11 +153,12 @@ def test_environment_variables_are_set_only_for_the_import(tmp_path, monkeypatch
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
-def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent():
+@pytest.mark.parametrize("name", ["lock", "drawing_lock"])
+def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent(name):
     held, done = threading.Event(), threading.Event()
 
     def hold():
-        with process_wide.lock:
+        with getattr(process_wide, name):
             held.set()
             done.wait()
 
@@ -109,7 +167,7 @@ def test_a_forked_child_does_not_wait_for_a_thread_of_its_parent():
     held.wait()
     pid = os.fork()
     if pid == 0:
-        os._exit(0 if process_wide.lock.acquire(timeout=60) else 1)
+        os._exit(0 if getattr(process_wide, name).acquire(timeout=60) else 1)
     assert os.waitpid(pid, 0)[1] == 0
     done.set()
     thread.join()

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
+from gymcore.base import process_wide
 from gymcore.base.arguments import check_options, invalid_action
 from gymcore.core import Info, Options
 from gymcore.envs.box2d import car_racing_python
@@ -48,9 +49,14 @@ from gymcore_ext.engine.batch import Batch
 _LOWEST_SCORE, _HIGHEST_SCORE = -100, 1000
 
 
-@cache
 def _score_texts() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
     """Shades [scores, height, width] of all scores as text, "-000" first, and their widths."""
+    with process_wide.drawing_lock:  # the other threads wait for those of the first
+        return _draw_score_texts()
+
+
+@cache
+def _draw_score_texts() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
     array3d = load_pygame().surfarray.array3d
     scores = [-0.0, *range(_LOWEST_SCORE, _HIGHEST_SCORE + 1)]
     texts = [array3d(score_text(score))[:, :, 0].T for score in scores]

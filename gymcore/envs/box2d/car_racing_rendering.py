@@ -77,8 +77,9 @@ def paint(env: Any, score: float, marks: bool) -> pygame.Surface:
     env.surf = module.image.frombuffer(pixels, (WINDOW_W, WINDOW_H), "RGBX")
     view = view_behind(env.car.hull, env.t)
     place = view.zoom, view.translation, -env.car.hull.angle
-    env._render_road(*place)
-    env.car.draw(env.surf, *place, marks)
+    with process_wide.drawing_lock:
+        env._render_road(*place)
+        env.car.draw(env.surf, *place, marks)
     env.surf = module.transform.flip(env.surf, False, True)
     env._render_indicators(WINDOW_W, WINDOW_H)
     text = score_text(score)
@@ -165,8 +166,7 @@ def _fill(surface: pygame.Surface, points: list[tuple[int, int]], color: Color) 
     # Not `pygame.gfxdraw`: while another thread imports it, the package may lack this attribute.
     gfxdraw = importlib.import_module("pygame.gfxdraw")
     gfxdraw.aapolygon(surface, points, color)
-    # Without the GIL, it sorts edges in a buffer that the whole process shares.
-    with process_wide.lock:
+    with process_wide.drawing_lock:
         gfxdraw.filled_polygon(surface, points, color)
 
 
