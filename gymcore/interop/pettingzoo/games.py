@@ -16,7 +16,7 @@ import numpy as np
 
 from gymcore.core import Env, Info, Options
 from gymcore.error import ArgumentTypeError, InvalidArgument
-from gymcore.spaces import Box, MultiBinary, Tuple
+from gymcore.spaces import Box, Tuple
 from gymcore.spaces.batching import batch_space, create_empty_array, iterate
 from gymcore.spaces.conversion import convert_space
 from gymcore.spaces.layouts import layout_of
@@ -26,7 +26,7 @@ from gymcore.vector.agents import Agents
 from gymcore.vector.engine_options import checked_functions
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.vector_env import EnvIds, Seeds, VectorStep
-from gymcore_ext.python_envs.agent_rows import AgentRows
+from gymcore_ext.python_envs.game_rows import GameRows
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ class ParallelVectorEnv(VectorWrapper):
 
     def reset(self, *, seed: Seeds = None, options: Options = None) -> tuple[Any, Info]:
         """Start new games; see `VectorEngine.reset`. An integer `s` seeds game `k` with `s + k`."""
-        (observations, _, flags), infos = self.env.reset(seed=seed, options=options)
-        infos["active"] = flags[:, 2].astype(np.bool_)
+        (observations, record), infos = self.env.reset(seed=seed, options=options)
+        infos["active"] = record[:, 5] != 0.0
         return observations, infos
 
     def step(self, actions: object, env_ids: EnvIds | None = None) -> _Step:
@@ -148,14 +148,12 @@ class ParallelVectorEnv(VectorWrapper):
 
     def _world_results(self, results: _Step) -> _Step:
         """Return the results of worlds from those of the engine, which has observations only."""
-        (observations, numbers, flags), _, _, _, infos = results
-        if not self.env.copy:
-            numbers, flags = numbers.copy(), flags.copy()  # the engine overwrites them
+        (observations, record), _, _, _, infos = results
         ended = infos.get("_final_obs")
         if ended is not None:
-            self._take_final(infos, np.flatnonzero(ended), numbers, flags)
-        rewards = numbers[:, 0].copy()
-        terminated, truncated, active = np.moveaxis(flags != 0, 1, 0).copy()
+            record = self._take_final(infos, np.flatnonzero(ended), record)
+        rewards = record[:, 0].copy()
+        terminated, truncated, active = np.moveaxis(record[:, 3:] != 0.0, 1, 0).copy()
         lost = infos.get("_worker_restarted")
         if lost is not None:  # the agents that were left are truncated, without another step
             active[lost] &= ~(terminated | truncated)[lost]
@@ -163,20 +161,23 @@ class ParallelVectorEnv(VectorWrapper):
         infos["active"] = active
         if "episode" in infos:
             rows = infos["_episode"][:, None]
-            infos["episode"]["agent_r"] = np.where(rows, numbers[:, 1], 0.0)
-            infos["episode"]["agent_l"] = np.where(rows, numbers[:, 2], 0.0).astype(np.int64)
+            infos["episode"]["agent_r"] = np.where(rows, record[:, 1], 0.0)
+            infos["episode"]["agent_l"] = np.where(rows, record[:, 2], 0.0).astype(np.int64)
         return observations, rewards, terminated, truncated, infos
 
-    def _take_final(self, infos: Info, rows: Array, numbers: Array, flags: Array) -> None:
-        """Take numbers and flags of games that have ended out of their final observations."""
+    def _take_final(self, infos: Info, rows: Array, record: Array) -> Array:
+        """Return the record with that of games that have ended, out of their final observations."""
         last = infos["final_obs"]
         space = self.single_observation_space
         final: Array = np.full(len(last), None, object)
         if self.stacks_final_obs:
             final = np.zeros((len(last), *(space.shape or ())), space.dtype)
+        if not self.env.copy:
+            record = record.copy()  # it is the engine's
         for row in rows:
-            final[row], numbers[row], flags[row] = last[row]
+            final[row], record[row] = last[row]
         infos["final_obs"] = final
+        return record
 
     def central_state(self) -> Array:
         """Return what `state()` of the games returns, `[num_envs, ...]`, a new array."""
@@ -208,10 +209,10 @@ def _game(make: Callable[[], Any], limit: int | None) -> _Game:
 class _Game(Env):
     """A game as an environment that observes everything that agents get.
 
-    An observation is a tuple: the observations of the agents, as in a batch of worlds; float64
-    [3, agents] with the reward of the step, and the return and the number of steps of the episode;
-    and int8 [3, agents], whether agents were terminated, were truncated, and took part in the step.
-    The episode ends when no agent is left.
+    An observation is a tuple: the observations of the agents, as in a batch of worlds; and a record
+    of the step, float64 [6, agents]: its reward, the return and the number of steps of the episode,
+    and whether agents were terminated, were truncated, and took part in the step. The episode ends
+    when no agent is left.
     """
 
     def __init__(self, game: Any, limit: int | None) -> None:
@@ -220,16 +221,14 @@ class _Game(Env):
         self.metadata = dict(getattr(game, "metadata", {}))
         self.render_mode = getattr(game, "render_mode", None)
         world, self.action_space = agents.world_spaces
-        shape = (3, len(agents.names))
-        self.observation_space = Tuple(
-            (world, Box(-np.inf, np.inf, shape, np.float64), MultiBinary(shape))
-        )
+        record = Box(-np.inf, np.inf, (6, len(agents.names)), np.float64)
+        self.observation_space = Tuple((world, record))
         buffers = {
             group: BatchBuffer(layout_of(agents.observation_space(members[0])), len(members))
             for group, members in (agents.groups or {"": agents.names}).items()
         }
         zeros = [_zero(agents.observation_space(name)) for name in agents.names]
-        self._rows = AgentRows(agents.names, buffers.get("", buffers), tuple(zeros))
+        self._rows = GameRows(agents.names, buffers.get("", buffers), tuple(zeros))
         self._has_action_rows = bool(self.action_space.shape)
         self._steps = 0
 
@@ -247,11 +246,11 @@ class _Game(Env):
         results = self.game.step(self._rows.actions(parts))
         self._steps += 1
         # A game that has no agents left ends all of them, even if it does not say how.
-        world, numbers, flags, reward, terminated, truncated = self._rows.step(
+        world, record, reward, terminated, truncated = self._rows.step(
             *results[:4], is_over=not self.game.agents, is_cut=self._steps == self._limit
         )
         info = self._info(results[4])
-        return (world, numbers, flags), reward, terminated, truncated, info
+        return (world, record), reward, terminated, truncated, info
 
     def _info(self, infos: Mapping[str, Info]) -> Info:
         """Return infos with a row for each agent."""

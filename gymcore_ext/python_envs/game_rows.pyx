@@ -1,9 +1,8 @@
-"""AgentRows: the results of a game's agents, which are dicts by their names, as rows of arrays.
+"""GameRows: the results of a game's agents, which are dicts by their names, as rows of arrays.
 
 Written in Python, the loop over three agents takes more than twice as long.
 """
 cimport numpy as cnp
-from libc.stdint cimport int8_t
 
 from gymcore_ext.python_envs.batch_buffer cimport BatchBuffer
 
@@ -12,7 +11,13 @@ import numpy as np
 cnp.import_array()
 
 
-cdef class AgentRows:
+# The rows of a record, float64 [ROWS, agents]: the reward of a step, the return and the number of steps of the episode,
+# and flags, which are 1 or 0: whether agents were terminated, were truncated, and took part in the step.
+cdef enum:
+    REWARD, RETURN, LENGTH, TERMINATED, TRUNCATED, ACTIVE, ROWS
+
+
+cdef class GameRows:
     """The agents of a game, of which some may have ended.
 
     Args:
@@ -27,7 +32,7 @@ cdef class AgentRows:
     cdef object groups                   # the names of groups, or None for a single buffer
     cdef list buffers
     cdef list playing                    # whether each agent takes part in the next step
-    cdef cnp.ndarray numbers             # of the last step
+    cdef cnp.ndarray record              # of the last step
 
     def __cinit__(self, tuple names not None, buffers not None, tuple zeros not None):
         cdef BatchBuffer buffer
@@ -41,15 +46,14 @@ cdef class AgentRows:
         self.names = names
         self.zeros = zeros
         self.playing = [False] * len(names)
-        self.numbers = np.zeros((3, len(names)))
+        self.record = np.zeros((ROWS, len(names)))
 
     def begin(self, agents, observations):
-        """Begin an episode with these agents; return the observations, numbers and flags as `step` does."""
+        """Begin an episode with these agents; return the observations and the record as `step` does."""
         self.playing = [name in agents for name in self.names]
-        self.numbers = np.zeros((3, len(self.names)))
-        flags = np.zeros((3, len(self.names)), np.int8)
-        flags[2] = self.playing
-        return self.world(observations), self.numbers, flags
+        self.record = np.zeros((ROWS, len(self.names)))
+        self.record[<int> ACTIVE] = self.playing
+        return self.world(observations), self.record
 
     def actions(self, parts):
         """Return the actions of the agents that take part, by name, out of those of all agents."""
@@ -73,38 +77,35 @@ cdef class AgentRows:
 
         Returns:
             The observations of the agents of each group, in a dict by group or alone.
-            Numbers float64 [3, agents]: the reward of this step, and the return and the number of steps of the episode.
-            Flags int8 [3, agents]: whether agents were terminated, were truncated, and took part.
+            The record of the step, a new array.
             The sum of the rewards; terminated and truncated, how the game ended, which are False if agents are left.
         """
-        cdef cnp.npy_intp[2] shape = [3, len(self.names)]
+        cdef cnp.npy_intp[2] shape = [ROWS, len(self.names)]
         cdef Py_ssize_t k, n = len(self.names)
-        cdef cnp.ndarray numbers = cnp.PyArray_ZEROS(2, shape, cnp.NPY_DOUBLE, 0)
-        cdef cnp.ndarray flags = cnp.PyArray_ZEROS(2, shape, cnp.NPY_INT8, 0)
-        cdef double* number = <double*> cnp.PyArray_DATA(numbers)
-        cdef double* last = <double*> cnp.PyArray_DATA(self.numbers)
-        cdef int8_t* flag = <int8_t*> cnp.PyArray_DATA(flags)
+        cdef cnp.ndarray record = cnp.PyArray_ZEROS(2, shape, cnp.NPY_DOUBLE, 0)
+        cdef double* row = <double*> cnp.PyArray_DATA(record)
+        cdef double* last = <double*> cnp.PyArray_DATA(self.record)
         cdef bint end, cut, remain = False, any_cut = False
         cdef double total = 0.0
         cdef list playing = [False] * n
         world = self.world(observations)
         for k in range(n):
-            number[n + k], number[2 * n + k] = last[n + k], last[2 * n + k]
+            row[RETURN * n + k], row[LENGTH * n + k] = last[RETURN * n + k], last[LENGTH * n + k]
             if not self.playing[k]:
                 continue
             name = self.names[k]
             end = terminated[name]
             cut = is_cut or truncated[name] or (is_over and not end)
-            number[k] = rewards[name]
-            total += number[k]
-            number[n + k] += number[k]
-            number[2 * n + k] += 1
-            flag[k], flag[n + k], flag[2 * n + k] = end, cut, True
+            row[REWARD * n + k] = rewards[name]
+            total += row[REWARD * n + k]
+            row[RETURN * n + k] += row[REWARD * n + k]
+            row[LENGTH * n + k] += 1
+            row[TERMINATED * n + k], row[TRUNCATED * n + k], row[ACTIVE * n + k] = end, cut, True
             any_cut = any_cut or cut
             if not (end or cut):
                 playing[k] = remain = True
-        self.playing, self.numbers = playing, numbers
-        return world, numbers, flags, total, not (remain or any_cut), any_cut and not remain
+        self.playing, self.record = playing, record
+        return world, record, total, not (remain or any_cut), any_cut and not remain
 
     cdef object world(self, object observations):
         """Return the observations of the agents, which are zeros for those that do not take part."""
@@ -120,11 +121,11 @@ cdef class AgentRows:
         return parts[0] if self.groups is None else dict(zip(self.groups, parts))
 
     def get_state(self):
-        """Return which agents are left, and their returns and numbers of steps."""
-        return list(self.playing), self.numbers.copy()
+        """Return which agents are left, and the record of the last step."""
+        return list(self.playing), self.record.copy()
 
     def set_state(self, state):
         """Continue from what `get_state` has returned."""
-        playing, numbers = state
+        playing, record = state
         self.playing = list(playing)
-        self.numbers = np.array(numbers, np.float64).reshape((3, len(self.names)))
+        self.record = np.array(record, np.float64).reshape((ROWS, len(self.names)))
