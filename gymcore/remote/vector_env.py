@@ -31,7 +31,7 @@ from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore_ext.arrays import one_at_a_time
 
 KIND = "vector"
-VERBS = ("reset", "step", "render", "get_attr")
+VERBS = ("reset", "step", "render", "central_state", "get_attr")
 
 
 # Types of the entries with which a server describes a vector environment.
@@ -118,6 +118,8 @@ class HostedVectorEnv:
             return self.envs.reset(seed=seed, options=options)
         if verb == "render":
             return self.envs.render()
+        if verb == "central_state":
+            return self.envs.central_state()
         if verb == "get_attr":
             (name,) = arguments
             if name not in self._attributes:
@@ -330,6 +332,16 @@ class RemoteVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._check_call("render")
         frames: tuple[RenderFrame, ...] | None = self._client.request("render")
         return frames
+
+    @one_at_a_time(error)
+    def central_state(self) -> np.ndarray:
+        """Return the states of worlds for central critics; see `VectorEnv.central_state`."""
+        self._check_call("central_state")
+        self._check_reset("central_state")
+        states = self._client.request("central_state")
+        if not isinstance(states, np.ndarray) or states.shape[:1] != (self.num_envs,):
+            raise self._client.malformed_error(f"an array of {self.num_envs} states", states)
+        return states
 
     @one_at_a_time(error)
     def get_attr(self, name: str) -> tuple[Any, ...]:

@@ -55,6 +55,11 @@ def test_it_is_as_a_local_one(env_id):
             remote.reset(seed=[1, None, 2], options=options),
             local.reset(seed=[1, None, 2], options=options),
         )
+        if local.agents is None:
+            with pytest.raises(error.UnsupportedMode, match="central_state"):
+                remote.central_state()
+        else:
+            assert_same(remote.central_state(), local.central_state())
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
