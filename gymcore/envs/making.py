@@ -700,7 +700,10 @@ def make_vec(
         spec_kwargs["vector_kwargs"] = batch.vector_kwargs
     if wrappers:
         spec_kwargs["wrappers"] = wrappers
-    env.unwrapped.spec = env_spec.copy(kwargs=spec_kwargs)
+    env_spec = env_spec.copy(kwargs=spec_kwargs)
+    if env_spec.max_episode_steps is None:  # the environment may set one, as a task's time limit
+        env_spec.max_episode_steps = getattr(env.unwrapped, "max_episode_steps", None)
+    env.unwrapped.spec = env_spec
 
     _check_autoreset_mode(env)
     return env

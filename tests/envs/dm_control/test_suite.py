@@ -144,7 +144,8 @@ def test_an_explicit_limit_is_used() -> None:
         arguments = {"max_episode_steps": given, "environment_kwargs": {"control_timestep": 0.04}}
         envs = gym.make_vec("dm_control/pendulum-swingup-v0", 2, **arguments)
         env = gym.make("dm_control/pendulum-swingup-v0", **arguments)
-        assert envs.max_episode_steps == env.spec.max_episode_steps == expected
+        limits = {each.spec.max_episode_steps for each in (env, envs, gym.make_vec(envs.spec))}
+        assert limits == {envs.max_episode_steps} == {expected}
 
 
 def test_discount_of_an_end() -> None:
