@@ -83,3 +83,18 @@ def load_module(name: str, **environment: str) -> ModuleType:
                 os.environ.pop(key, None)
         _loaded[name] = module
     return module
+
+
+def load_registering_module(name: str) -> ModuleType:
+    """Import a package that registers environments with Gymnasium when it is imported.
+
+    Gymnasium loops over its registry at each registration, which fails if another thread adds an
+    id. What gymcore adds itself is added with the `lock` held.
+
+    Raises:
+        ImportError: If the package is not installed.
+    """
+    # First, without the lock: Gymnasium before 1.1 imports a module of gymcore, its plugin.
+    with contextlib.suppress(ImportError):
+        importlib.import_module("gymnasium")
+    return load_module(name)

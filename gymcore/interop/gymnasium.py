@@ -15,6 +15,7 @@ from typing import Any, overload
 
 import gymcore
 from gymcore import spaces
+from gymcore.base import process_wide
 from gymcore.base.forwarded import forwarded
 from gymcore.base.optional_packages import pip_install
 from gymcore.core import ActType, Env, Info, ObsType, Options
@@ -286,10 +287,8 @@ def register_all() -> None:
         >>> gymnasium.make("gymcore/FrozenLake-v1").observation_space
         Discrete(16)
     """
-    for spec in list(gymcore.registry.values()):
-        if spec.namespace == "gymcore":  # gymcore itself is imported as `gymnasium`
-            continue
-        registry[_their_id(spec)] = GymnasiumSpec(
+    specs = {
+        _their_id(spec): GymnasiumSpec(
             id=_their_id(spec),
             entry_point=f"{__name__}:make_env",
             vector_entry_point=f"{__name__}:make_vector_env",
@@ -300,6 +299,11 @@ def register_all() -> None:
             disable_env_checker=True,
             kwargs={"gymcore_id": spec.id},
         )
+        for spec in list(gymcore.registry.values())
+        if spec.namespace != "gymcore"  # gymcore itself is imported as `gymnasium`
+    }
+    with process_wide.lock:  # see load_registering_module
+        registry.update(specs)
 
 
 def _their_id(spec: EnvSpec) -> str:

@@ -50,7 +50,7 @@ def load_creator(
     if callable(entry_point):
         return entry_point
     if spec.trusted or any(
-        entry_point in (each.entry_point, each.vector_entry_point) for each in registry.values()
+        entry_point in (each.entry_point, each.vector_entry_point) for each in [*registry.values()]
     ):
         return load_env_creator(entry_point)
     module = entry_point.partition(":")[0]

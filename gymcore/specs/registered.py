@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gymcore.specs.env_spec import EnvSpec
 
 registry: dict[str, EnvSpec] = {}
-"""Every registered environment, by id."""
+"""Every registered environment, by id. Loop over a list of it: another thread may register one."""
 
 
 families: list[Callable[[str], EnvSpec | None]] = []
@@ -49,7 +49,7 @@ def versioned_specs(ns: str | None, name: str) -> dict[int, EnvSpec]:
     """Return the registered versions of an environment."""
     return {
         spec.version: spec
-        for spec in registry.values()
+        for spec in [*registry.values()]
         if spec.name == name and spec.namespace == ns and spec.version is not None
     }
 

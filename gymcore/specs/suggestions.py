@@ -27,7 +27,7 @@ def unregistered_error(env_id: str) -> error.Error:
         Error: If the id is malformed.
     """
     ns, name, version = parse_env_id(env_id)
-    namespaces = {spec.namespace for spec in registry.values() if spec.namespace is not None}
+    namespaces = {spec.namespace for spec in [*registry.values()] if spec.namespace is not None}
     if ns is not None and ns not in namespaces:
         suggestion = _closest(ns, namespaces)
         hint = (
@@ -37,7 +37,7 @@ def unregistered_error(env_id: str) -> error.Error:
         )
         return error.NamespaceNotFound(f"Namespace {ns} not found. {hint}")
 
-    names = {spec.name for spec in registry.values() if spec.namespace == ns}
+    names = {spec.name for spec in [*registry.values()] if spec.namespace == ns}
     if name not in names:
         suggestion = _closest(name, names)
         place = f" in namespace {ns}" if ns else ""
@@ -64,7 +64,7 @@ def unregistered_error(env_id: str) -> error.Error:
             f"Please use `{get_env_id(ns, name, versions[-1])}` instead."
         )
     listed = ", ".join(f"`v{candidate}`" for candidate in versions)
-    others = [candidate for candidate in registry if candidate.endswith(f"/{name}-v{version}")]
+    others = [candidate for candidate in [*registry] if candidate.endswith(f"/{name}-v{version}")]
     hint = f" Did you mean: `{others[0]}`?" if others else ""
     return error.VersionNotFound(
         f"{message} It provides versioned environments: [ {listed} ].{hint}"

@@ -11,6 +11,7 @@ import warnings
 
 import pytest
 
+import gymcore as gym
 from gymcore.base import process_wide
 
 MANY_THREADS = """
@@ -64,6 +65,36 @@ def test_first_use_in_many_threads(env_id: str, options: list[str]) -> None:
         capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_package_registers_environments_while_another_thread_does(tmp_path, monkeypatch):
+    pytest.importorskip("gymnasium")
+    import gymnasium
+
+    from gymcore.interop.gymnasium import register_all
+
+    (tmp_path / "registers_slowly.py").write_text(
+        "import time\n"
+        "from gymnasium.envs.registration import registry\n"
+        "for _, _ in zip(range(20), registry):\n"
+        "    time.sleep(0.01)\n"
+        "is_complete = True\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    modules = []
+    thread = threading.Thread(
+        target=lambda: modules.append(process_wide.load_registering_module("registers_slowly"))
+    )
+    thread.start()
+    while "registers_slowly" not in sys.modules:
+        time.sleep(0.001)
+    gym.register("threads/Pole-v0", "gymcore.envs.classic_control.cartpole:CartPoleEnv")
+    try:
+        register_all()
+        thread.join()
+    finally:
+        del gym.registry["threads/Pole-v0"], gymnasium.registry["gymcore/threads-Pole-v0"]
+    assert modules[0].is_complete
 
 
 def test_warnings_are_caught_by_one_thread_at_a_time():

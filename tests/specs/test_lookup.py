@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
+import threading
 import warnings
 from types import ModuleType
 from typing import Any
@@ -223,3 +225,26 @@ def test_malformed_alias(ids: tuple[str, str]) -> None:
     with pytest.raises(gymcore.error.Error, match="Malformed environment ID: no id"):
         gymcore.envs.registration.register_alias(*ids)
     assert gymcore.envs.registration.aliases == before
+
+
+def test_ids_are_looked_up_while_another_thread_registers_some() -> None:
+    def register() -> None:
+        for number in itertools.count():
+            if is_over.is_set():
+                return
+            gymcore.register(f"threads/Maze{number % 999}-v{number}", "games:Maze")
+
+    fill(gymcore, *IDS)
+    is_over, interval = threading.Event(), sys.getswitchinterval()
+    thread = threading.Thread(target=register)
+    sys.setswitchinterval(1e-6)
+    try:
+        thread.start()
+        for _ in range(15):
+            for env_id in ("Maze-v9", "game/Maze-v1", "Mase-v0"):
+                with pytest.raises(gymcore.error.UnregisteredEnv):
+                    gymcore.make(env_id)
+    finally:
+        sys.setswitchinterval(interval)
+        is_over.set()
+        thread.join()

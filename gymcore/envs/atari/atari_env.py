@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.base import seeding
+from gymcore.base import process_wide, seeding
 from gymcore.base.arguments import check_options, invalid_action
 from gymcore.base.ezpickle import EzPickle
 from gymcore.base.optional_packages import needs
@@ -87,12 +87,11 @@ def load_ale() -> ModuleType:
     token = keeps_batches.set(True)
     try:
         with needs("ale_py"):
-            import ale_py
+            ale_py = process_wide.load_registering_module("ale_py")
     finally:
         keeps_batches.reset(token)
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-    module: ModuleType = ale_py
-    return module
+    return ale_py
 
 
 def rom_path(game: str) -> str:

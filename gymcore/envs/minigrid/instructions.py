@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base import process_wide
 from gymcore.base.optional_packages import needs
 from gymcore.error import ResetNeeded
 
@@ -25,6 +26,7 @@ def instruction_of(env: Any, text: str, memory: npt.NDArray[np.uint8]) -> object
         memory: `instruction_t` of compiled code, uint8 [n].
     """
     with needs("minigrid"):
+        process_wide.load_registering_module("minigrid")
         from minigrid.core.constants import COLOR_NAMES
         from minigrid.envs.babyai.core import verifier
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gymcore.base import process_wide
 from gymcore.base.optional_packages import needs
 from gymcore.envs.minigrid.levels import COLORS
 from gymcore.error import InvalidArgument
@@ -39,6 +40,7 @@ def minigrid_method(place: str, name: str) -> Callable[..., Any]:
     def method(self: object, *args: object, **kwargs: object) -> object:
         module, class_name = place.split(":")
         with needs("minigrid"):
+            process_wide.load_registering_module("minigrid")
             minigrid_class = getattr(importlib.import_module(module), class_name)
         return getattr(minigrid_class, name)(self, *args, **kwargs)
 

@@ -26,8 +26,8 @@ from gymcore.vector.agents import Agents
 from gymcore.vector.engine_options import checked_functions
 from gymcore.vector.utils.infos import merge_info
 from gymcore.vector.vector_env import EnvIds, Seeds, VectorStep
-from gymcore_ext.python_envs.game_rows import GameRows
 from gymcore_ext.python_envs.batch_buffer import BatchBuffer
+from gymcore_ext.python_envs.game_rows import GameRows
 
 if TYPE_CHECKING:
     from pettingzoo import ParallelEnv
@@ -223,12 +223,7 @@ class _Game(Env):
         world, self.action_space = agents.world_spaces
         record = Box(-np.inf, np.inf, (6, len(agents.names)), np.float64)
         self.observation_space = Tuple((world, record))
-        buffers = {
-            group: BatchBuffer(layout_of(agents.observation_space(members[0])), len(members))
-            for group, members in (agents.groups or {"": agents.names}).items()
-        }
-        zeros = [_zero(agents.observation_space(name)) for name in agents.names]
-        self._rows = GameRows(agents.names, buffers.get("", buffers), tuple(zeros))
+        self._rows = _game_rows(agents)
         self._has_action_rows = bool(self.action_space.shape)
         self._steps = 0
 
@@ -270,6 +265,16 @@ class _Game(Env):
         setattr(self.game, name, value)
         return True
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return the game and the state of its agents' episodes, for a copy."""
+        return {**self.__dict__, "_rows": self._rows.get_state()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a copied game, and create the rows of its agents again."""
+        self.__dict__.update(state)
+        self._rows = _game_rows(self.world_agents)
+        self._rows.set_state(state["_rows"])
+
     def render(self) -> object:
         """Return the frame of the game."""
         frame: object = self.game.render()
@@ -293,6 +298,16 @@ class _GameWithStates(_Game):
         self.game.set_state(game)
         self._rows.set_state(rows)
         self._steps = steps
+
+
+def _game_rows(agents: Agents) -> GameRows:
+    """Return the rows of the agents of a game, before its first episode."""
+    buffers = {
+        group: BatchBuffer(layout_of(agents.observation_space(members[0])), len(members))
+        for group, members in (agents.groups or {"": agents.names}).items()
+    }
+    zeros = [_zero(agents.observation_space(name)) for name in agents.names]
+    return GameRows(agents.names, buffers.get("", buffers), tuple(zeros))
 
 
 def _zero(space: Space) -> object:

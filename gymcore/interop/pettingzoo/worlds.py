@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -87,6 +87,12 @@ def _world_class() -> type[ParallelWorld]:
     return type(name, (ParallelWorld, ParallelEnv), {"__doc__": ParallelWorld.__doc__})
 
 
+def _new_world() -> ParallelWorld:
+    """Return an object to which a copy or a pickle adds attributes."""
+    cls = _world_class()
+    return cls.__new__(cls)
+
+
 class ParallelWorld:
     """One world of several agents with PettingZoo's parallel interface; see `parallel_env`.
 
@@ -124,6 +130,12 @@ class ParallelWorld:
             {name: to_gymnasium_space(space(name)) for name in envs.agents.names}
             for space in (envs.agents.observation_space, envs.agents.action_space)
         ]
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        """Return what a copy or a pickle consists of; the class has no importable name."""
+        if type(self) is _world_class():
+            return _new_world, (), self.__dict__
+        return super().__reduce_ex__(protocol)
 
     def __str__(self) -> str:
         """Return the id of the environment."""

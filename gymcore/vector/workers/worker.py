@@ -180,7 +180,7 @@ def pickled_registered() -> list[bytes]:
     import cloudpickle
 
     pickled = []
-    for spec in registry.values():
+    for spec in [*registry.values()]:
         if not _is_builtin(spec):
             with contextlib.suppress(Exception):
                 pickled.append(cloudpickle.dumps(spec))

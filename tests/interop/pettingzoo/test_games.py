@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import signal
 from typing import Any
 
@@ -17,6 +19,7 @@ from gymcore.spaces import Box, Dict, Discrete
 from gymcore.wrappers.vector import AgentsAsLanes, RecordEpisodeStatistics
 from tests.vector.agents_model import MODES, World, check_world, joined, rows_of
 from tests.vector.agents_model import Model as WorldModel
+from tests.vector.contract import same_bytes
 
 gymnasium = pytest.importorskip("gymnasium")  # the games use its spaces
 
@@ -252,6 +255,20 @@ def test_states_contain_the_agents_that_have_ended(engine: str) -> None:
         envs.copy_lanes([0], [2])
         rewards = np.array([step[1] for step in play(envs, 8, None)])
         assert (rewards[:, 0] == rewards[:, 2]).all()
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_copies_and_pickles_continue_the_episodes(name: str) -> None:
+    envs = ParallelVectorEnv([GAMES[name]] * 3, autoreset_mode="NextStep")
+    envs.reset(seed=3)
+    random = np.random.default_rng(0)
+    for _ in range(5):
+        envs.step(joined(envs.agents, random.integers(0, 2, (3, 3))))
+    others = [copy.deepcopy(envs), pickle.loads(pickle.dumps(envs))]
+    for _ in range(10):
+        actions = joined(envs.agents, random.integers(0, 2, (3, 3)))
+        expected = envs.step(actions)
+        assert all(same_bytes(expected, other.step(actions)) for other in others)
 
 
 def test_games_without_states_say_so() -> None:

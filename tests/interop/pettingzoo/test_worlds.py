@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +14,7 @@ import gymcore as gym
 from gymcore import error, jit
 from gymcore.interop.pettingzoo import aec_env, parallel_env
 from tests.vector.agents_model import Chase, Herd, Model
+from tests.vector.contract import same_bytes
 
 gymnasium = pytest.importorskip("gymnasium")
 
@@ -96,6 +99,25 @@ def test_worlds_refuse_wrong_calls() -> None:
     for action in ("left", None, [1, 2, 3, 4], float("nan"), {}, 3):
         with pytest.raises(error.InvalidAction):
             world.step(dict.fromkeys(world.agents, action))
+
+
+def unpickled(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+@pytest.mark.parametrize("env_id", ["test/Chase-v0", "mpe/simple_tag_v3", "rware-tiny-2ag-v2"])
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, unpickled])
+def test_copies_and_pickles_continue_the_episode(env_id: str, duplicate: Any) -> None:
+    world: Any = parallel_env(env_id)
+    world.reset(seed=3)
+    actions = {agent: space.sample() for agent, space in world._spaces[1].items()}
+    world.step(actions)
+    other = duplicate(world)
+    assert type(other) is type(world)
+    while world.agents:
+        played = {agent: actions[agent] for agent in world.agents}
+        assert same_bytes(world.step(played), other.step(played))
+        assert world.agents == other.agents
 
 
 class Goals(Herd):
