@@ -1,12 +1,15 @@
-"""Local variables, parameters and private names say what they hold, in `gymcore/`."""
+"""Local variables, parameters and private names say what they hold."""
 
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1] / "gymcore"
+COMPILED = ROOT.with_name("gymcore_ext")
 
 BANNED = frozenset(
     (
@@ -28,7 +31,10 @@ BANNED = frozenset(
 )
 """Words that say how a value was come by, or stand for a noun."""
 
-ALLOWED = {"envs/minigrid/env.py": "room"}
+ALLOWED = {
+    "envs/minigrid/env.py": "room",
+    **dict.fromkeys(("minigrid/babyai.pyx", "minigrid/building.pxd", "minigrid/rules.pyx"), "room"),
+}
 """A room of MiniGrid."""
 
 
@@ -66,6 +72,22 @@ def test_names_say_what_they_hold() -> None:
         for name in banned
         if name.split()[1] != ALLOWED.get(path)
     ] == []
+
+
+def banned_words(text: str) -> set[str]:
+    """Return the banned names in the text of a Cython module."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    names = {token.string for token in tokens if token.type == tokenize.NAME}
+    return {name for name in names if name.strip("_") in BANNED}
+
+
+def test_names_of_compiled_modules_say_what_they_hold() -> None:
+    words = {
+        str(path.relative_to(COMPILED)): banned_words(path.read_text())
+        for path in sorted(COMPILED.rglob("*.p[yx][xd]"))
+    }
+    assert len(words) > 50
+    assert {path: found for path, found in words.items() if found - {ALLOWED.get(path)}} == {}
 
 
 def test_banned_names_are_reported_with_their_line() -> None:

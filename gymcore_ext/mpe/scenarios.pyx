@@ -497,15 +497,15 @@ cdef bint formation_reward(const world_t* world, lane_t* lane, const parameters_
     cdef double[2 * MAX_AGENTS] targets
     cdef const double* center = position(lane, world.agents)
     cdef int n = world.agents
-    cdef double least = INFINITY
+    cdef double first_angle = INFINITY
     cdef double angle
     cdef int a, k
     for a in range(n):
         angle = call(&world.numpy.arctan2, position(lane, a)[1] - center[1], position(lane, a)[0] - center[0])
         angle = angle + 2.0 * M_PI if angle < 0.0 else angle
-        least = angle if angle < least else least
+        first_angle = angle if angle < first_angle else first_angle
     for k in range(n):
-        angle = least + k * (2.0 * M_PI / n)
+        angle = first_angle + k * (2.0 * M_PI / n)
         targets[2 * k] = center[0] + RADIUS * call(&world.numpy.cos, angle)
         targets[2 * k + 1] = center[1] + RADIUS * call(&world.numpy.sin, angle)
     return reward_targets(world, lane, targets, rewards)
@@ -570,11 +570,11 @@ cdef double collect(const world_t* world, lane_t* lane) noexcept nogil:
 cdef bint collect_reward(const world_t* world, lane_t* lane, const parameters_t* p, double* rewards) noexcept nogil:
     cdef int collectors = world.agents - world.kinds
     cdef double shared = collect(world, lane)
-    cdef double gap, least, x, y
+    cdef double gap, nearest, x, y
     cdef int a, k
     for a in range(world.agents):
         rewards[a] = 0.0
-        least = INFINITY
+        nearest = INFINITY
         if a < collectors:
             for k in range(collectors):
                 if k != a and touch(world, lane, a, k):
@@ -582,24 +582,24 @@ cdef bint collect_reward(const world_t* world, lane_t* lane, const parameters_t*
             if kind(world, lane, a)[0] < 0.0:
                 for k in range(world.agents, entity_count(world)):
                     gap = distance(lane, a, k)
-                    if kind(world, lane, k)[0] >= 0.0 and gap < least:
-                        least = gap
+                    if kind(world, lane, k)[0] >= 0.0 and gap < nearest:
+                        nearest = gap
             else:
                 for k in range(world.kinds):
                     if kind(world, lane, a)[0] == k:
-                        least = distance(lane, a, collectors + k)
+                        nearest = distance(lane, a, collectors + k)
         else:
             x = y = 0.0
             for k in range(collectors):
                 gap = distance(lane, a, k)
-                if kind(world, lane, k)[0] == a - collectors and gap < least:
-                    least = gap
+                if kind(world, lane, k)[0] == a - collectors and gap < nearest:
+                    nearest = gap
                 x += position(lane, k)[0]
                 y += position(lane, k)[1]
-            if least == INFINITY:
-                least = norm(world, x / collectors - position(lane, a)[0], y / collectors - position(lane, a)[1])
-        if least < INFINITY:
-            rewards[a] -= 0.1 * least
+            if nearest == INFINITY:
+                nearest = norm(world, x / collectors - position(lane, a)[0], y / collectors - position(lane, a)[1])
+        if nearest < INFINITY:
+            rewards[a] -= 0.1 * nearest
         rewards[a] += shared
     return False
 

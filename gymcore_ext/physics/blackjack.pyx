@@ -82,9 +82,9 @@ cdef inline void draw "blackjack_draw"(State* s, const Parameters* p, int64_t ac
 cdef inline void step "blackjack_step"(State* s, const Parameters* p, int64_t action, outcome_t* out) noexcept nogil:
     cdef bint hits = action == 1, bust = s.player_sum > 21.0, natural = is_natural(s.player_cards)
     # The value of a hand of more than 21 is 0.
-    cdef double mine = select(bust, 0.0, value(s.player_sum, s.player_ace))
-    cdef double dealers = select(s.dealer_sum > 21.0, 0.0, value(s.dealer_sum, s.dealer_ace))
-    cdef double payoff = select(mine > dealers, 1.0, select(mine < dealers, -1.0, 0.0))
+    cdef double player = select(bust, 0.0, value(s.player_sum, s.player_ace))
+    cdef double dealer = select(s.dealer_sum > 21.0, 0.0, value(s.dealer_sum, s.dealer_ace))
+    cdef double payoff = select(player > dealer, 1.0, select(player < dealer, -1.0, 0.0))
     payoff = select((p.sab != 0.0) & natural & (not is_natural(s.dealer_cards)), 1.0, payoff)
     payoff = select((p.sab == 0.0) & (p.natural != 0.0) & natural & (payoff == 1.0), 1.5, payoff)
     out.reward = select(hits, select(bust, -1.0, 0.0), payoff)

@@ -346,7 +346,7 @@ ctypedef struct cell_t:
     int robot, shelf, direction, cell   # numbers are 0 for none
 
 
-cdef cell_t look(const warehouse_t* self, const lane_t* lane, int row, int column) noexcept nogil:
+cdef cell_t seen_at(const warehouse_t* self, const lane_t* lane, int row, int column) noexcept nogil:
     """Return what is in a cell: zeros outside, and a direction of 0 without a robot."""
     cdef cell_t seen
     memset(&seen, 0, sizeof(seen))
@@ -372,7 +372,7 @@ cdef void observe_numbers(const warehouse_t* self, const lane_t* lane, int k, fl
     out += 8
     for y in range(row - self.sight, row + self.sight + 1):
         for x in range(column - self.sight, column + self.sight + 1):
-            seen = look(self, lane, y, x)
+            seen = seen_at(self, lane, y, x)
             out[0], out[1 + seen.direction] = seen.robot != 0, 1.0
             for bit in range(self.bits if seen.robot else 0):
                 out[5 + bit] = messages_of(self, lane)[(seen.robot - 1) * self.bits + bit]
@@ -396,7 +396,7 @@ cdef void observe_parts(const warehouse_t* self, const lane_t* lane, int k, void
     (<int8_t*> parts[3])[k] = self.highway[robot.cell]
     for y in range(row - self.sight, row + self.sight + 1):
         for x in range(column - self.sight, column + self.sight + 1):
-            seen = look(self, lane, y, x)
+            seen = seen_at(self, lane, y, x)
             (<int64_t*> parts[4])[place] = seen.direction
             (<int8_t*> parts[5])[place], (<int8_t*> parts[6])[place] = seen.robot != 0, seen.shelf != 0
             for bit in range(self.bits):
@@ -419,8 +419,8 @@ cdef void observe_image(const warehouse_t* self, const lane_t* lane, int k, floa
         for x in range(-self.sight, self.sight + 1):
             row = robot.cell // self.columns + y * down + x * across
             column = robot.cell % self.columns + x * down - y * across
-            seen = look(self, lane, row, column)
-            swapped = look(self, lane, column, row)  # rware swaps rows and columns in two layers
+            seen = seen_at(self, lane, row, column)
+            swapped = seen_at(self, lane, column, row)  # rware swaps rows and columns in two layers
             values[SHELVES], values[REQUESTS], values[ROBOTS] = seen.shelf != 0, seen.requested, seen.robot != 0
             values[DIRECTIONS], values[LOADS] = swapped.direction + (swapped.robot != 0), swapped.loaded
             values[GOALS], values[ACCESSIBLE] = self.is_goal[seen.cell], seen.robot == 0
