@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import re
 import zlib
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from gymcore.jit import loops
 from tests.envs.atari.recycled_games import recycled_games
 from tests.vector.async_pairs import AsyncPairs
 from tests.vector.contract import (
@@ -106,6 +108,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _recycled_games() -> Iterator[None]:
     with recycled_games():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _functions_are_read_once() -> Iterator[None]:
+    """Parse the functions of an interpreted class once: each test makes several batches of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("needs_live_state", "raising_lines"):
+            patch.setattr(loops, name, functools.cache(getattr(loops, name)))
         yield
 
 
