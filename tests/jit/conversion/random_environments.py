@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 from typing import Any
 
@@ -117,6 +118,7 @@ DRAWS = (
 )
 
 
+@functools.cache
 def floats(depth: int) -> st.SearchStrategy[str]:
     """Return the text of a float."""
     leaf = st.sampled_from(FLOATS)
@@ -141,6 +143,7 @@ def floats(depth: int) -> st.SearchStrategy[str]:
     )
 
 
+@functools.cache
 def ints(depth: int) -> st.SearchStrategy[str]:
     """Return the text of an int."""
     leaf = st.sampled_from(INTS)
@@ -157,6 +160,7 @@ def ints(depth: int) -> st.SearchStrategy[str]:
     )
 
 
+@functools.cache
 def tests(depth: int) -> st.SearchStrategy[str]:
     """Return the text of a condition."""
     part, number = floats(depth), ints(depth)
@@ -183,6 +187,7 @@ def local(inner: str, outer: str) -> list[str]:
     return ["def local(z, k=1.5):", body, f"self.y = local({outer}) + local(self.x, k=0.5)"]
 
 
+@functools.cache
 def statements(depth: int) -> st.SearchStrategy[list[str]]:
     """Return the lines of a statement."""
     part, number = floats(2), ints(2)
@@ -236,6 +241,7 @@ def statements(depth: int) -> st.SearchStrategy[list[str]]:
     )
 
 
+@functools.cache
 def blocks(depth: int) -> st.SearchStrategy[list[str]]:
     """Return the lines of some statements."""
     lists = st.lists(statements(depth), min_size=1, max_size=3)

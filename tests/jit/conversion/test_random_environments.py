@@ -11,7 +11,7 @@ from gymcore import jit
 from tests.jit.conversion.random_environments import class_of, sources
 
 
-@pytest.mark.parametrize("count", [100, pytest.param(2000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [40, pytest.param(2000, marks=pytest.mark.soak)])
 @pytest.mark.timeout(3000)
 def test_converted_classes_equal_the_originals(count, monkeypatch):
     monkeypatch.setenv("GYMCORE_JIT", "0")
