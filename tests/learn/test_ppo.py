@@ -370,7 +370,7 @@ def aim(space, **options):
     """Return an agent for `Aim`, which is registered only while the agent is made."""
     gym.register("Aim-v0", Aim, kwargs={"action_space": space, "at": 0.75})
     try:
-        return PPO("Aim-v0", seed=1, num_envs=8, num_steps=16, minibatch=32, **options)
+        return PPO("Aim-v0", seed=1, num_envs=32, num_steps=8, minibatch=128, **options)
     finally:
         del gym.registry["Aim-v0"]
 
@@ -387,7 +387,7 @@ def aim(space, **options):
     ],
 )
 def test_actions_of_a_bounded_box_are_scaled(space):
-    ppo = aim(space, total_steps=12_800)
+    ppo = aim(space, total_steps=3200, learning_rate=0.01)
     ppo.train()
     (action,) = ppo.act(np.zeros((1, 1)))
     assert action in space

@@ -8,7 +8,7 @@ import pytest
 import gymcore as gym
 from gymcore import error
 from gymcore.environment import Environment
-from gymcore.remote import HostedVectorEnv, RemoteVectorEnv
+from gymcore.remote import HostedVectorEnv, RemoteVectorEnv, client
 from gymcore.remote.server import VERSION
 from gymcore.remote.wire import encode, message_hash
 from tests.remote.servers import answering
@@ -26,6 +26,12 @@ def ok(number, value):
 
 def greeting(hello, number=0):
     return ok(number, ({**hello, "hash": message_hash(hello)}, 1 << 20))
+
+
+@pytest.fixture(autouse=True)
+def _no_wait_for_a_goodbye(monkeypatch):
+    """Do not wait for the reply to `close`, which none of these servers sends."""
+    monkeypatch.setattr(client, "CLOSE_SECONDS", 0.01)
 
 
 def connect(frames):

@@ -259,7 +259,7 @@ def test_19_10_states_copies_and_parts_of_a_batch_continue(name, mode):
                 assert masks[0].tolist() == masks[1].tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     name=st.sampled_from(NAMES),
     mode=st.sampled_from(MODES),

@@ -135,9 +135,10 @@ def test_programs_with_workers_end_print_no_other_errors(context, ending, tmp_pa
     last, errors = ENDINGS[ending]
     program = tmp_path / "program.py"
     program.write_text(
-        "import torch, gymcore as gym\n"
+        "import gymcore as gym\n"
         "def make(): return gym.make('CartPole-v1')\n"
         "if __name__ == '__main__':\n"
+        "    import torch\n"
         f"    envs = gym.vector.AsyncVectorEnv([make] * 2, context={context!r})\n"
         "    envs.reset(seed=1)\n"
         "    envs.step(torch.zeros(2, dtype=torch.int64))\n"
