@@ -57,8 +57,11 @@ LIBRARIES = {
     "rl_games", "skrl", "stable_baselines3", "tensorboardX", "tianshou", "torch", "torchrl",
     "wandb",
 }  # fmt: skip
-# Imported once and not in each fork.
-PRELOAD = ("gymcore.cli", "gymcore.envs.classic_control", "gymcore.vector.async_vector_env")
+# Imported once and not in each fork, where they are installed.
+PRELOAD = (
+    *("gymcore.cli", "gymcore.envs.classic_control", "gymcore.vector.async_vector_env"),
+    *("ale_py", "Box2D", "gymnasium", "mujoco", "pettingzoo", "pygame", "torch"),
+)
 CLOSING = """
 import threading, time
 def close_windows():
@@ -147,7 +150,7 @@ def run_shell(block: Block) -> None:
             if words[1] == "train" and "--total-steps" in words:  # learning takes seconds
                 words.append(f"--total-steps={int(words[words.index('--total-steps') + 1]) // 4}")
             elif words[1] == "train":
-                words.append("--target=30")
+                words += ["--target=30", "--total-steps=5000"]  # the target of CartPole
             assert main(words[1:]) == 0, command
             continue
         assert words[0] == "python", f"what is {words[0]!r}? Run it here, or add it to NOT_RUN"
@@ -254,12 +257,14 @@ def main() -> None:
     os.environ["SDL_VIDEODRIVER"] = "dummy"
     os.environ["MPLBACKEND"] = "Agg"
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # waiting threads take processor time
+    os.environ["OMP_NUM_THREADS"] = "1"
     os.environ.setdefault("GYMCORE_JIT", "0")  # compiling a class takes seconds
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])
     )
     for name in PRELOAD:
-        importlib.import_module(name)
+        if importlib.util.find_spec(name.partition(".")[0]):
+            importlib.import_module(name)
     for block, failure in results("--fresh" in sys.argv):
         place = block.page.relative_to(ROOT).as_posix()
         print(json.dumps([place, block.line, failure]), flush=True)
