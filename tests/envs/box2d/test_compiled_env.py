@@ -380,7 +380,7 @@ FORKS = """
 import os, threading
 import gymcore
 for env_id, discrete in (("LunarLander-v3", True), ("BipedalWalker-v3", False)):
-    envs = gymcore.make_vec(env_id, 512, vector_kwargs={"num_threads": 1})
+    envs = gymcore.make_vec(env_id, 128, vector_kwargs={"num_threads": 1})
     envs.reset(seed=1)
     actions = envs.action_space.sample()
     ends = threading.Event()

@@ -144,7 +144,7 @@ def test_all_ids_are_registered() -> None:
 
 @cases
 def test_first_steps(id: str, make_policy: Callable[[Any, np.random.Generator], Policy]) -> None:
-    check_episodes(id, make_policy, count=3, limit=60)
+    check_episodes(id, make_policy, count=2, limit=40)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ with warnings.catch_warnings():
     pytest.importorskip("pettingzoo")
 
 IDS = [id for id in gymcore.registry if id.startswith("mpe/")]
-NUM_WORLDS = 20
 
 # Arguments other than the defaults.
 ARGUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -70,9 +69,7 @@ def agent_actions(space: Any, rng: np.random.Generator, favorite: float) -> Any:
     return int(space.n * favorite) if rng.random() < 0.4 else int(rng.integers(space.n))
 
 
-def compare(
-    name: str, continuous: bool, seed: int = 0, worlds: int = NUM_WORLDS, **arguments: Any
-) -> None:
+def compare(name: str, continuous: bool, seed: int, worlds: int, **arguments: Any) -> None:
     """Step a batch of worlds, which begins episodes anew, and each world of mpe2 beside it."""
     envs = gymcore.make_vec(
         f"mpe/{name}", worlds, continuous_actions=continuous, autoreset_mode="disabled", **arguments
@@ -151,9 +148,10 @@ def compare(
 
 @pytest.mark.parametrize("continuous", [False, True], ids=["discrete", "continuous"])
 @pytest.mark.parametrize("id", IDS)
-def test_episodes_equal_those_of_mpe2(id: str, continuous: bool) -> None:
+@pytest.mark.parametrize("worlds", [5, pytest.param(100, marks=pytest.mark.soak)])
+def test_episodes_equal_those_of_mpe2(id: str, continuous: bool, worlds: int) -> None:
     """Observations, rewards and flags, over the beginning of the next episode."""
-    compare(id.removeprefix("mpe/"), continuous)
+    compare(id.removeprefix("mpe/"), continuous, seed=0, worlds=worlds)
 
 
 @pytest.mark.parametrize("continuous", [False, True], ids=["discrete", "continuous"])
