@@ -48,7 +48,7 @@ def test_an_exception_at_any_instruction(engine, call):
     expected = envs.reset(seed=1)[0]
     state = envs.get_state()
     # The hostile tests interrupt each of the thousands of instructions of saving Python envs.
-    step = 1 if engine == "native" else 23
+    step = 1 if engine == "native" else 97
     for instruction in at_every_instruction(lambda: CALLS[call](envs, state), step):
         assert np.array_equal(envs.reset(seed=1)[0], expected), instruction
     envs.close()
