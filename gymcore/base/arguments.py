@@ -58,6 +58,47 @@ def positive(name: str, value: object, maximum: int | None = None) -> int:
     return count(name, value, 1, maximum)
 
 
+def flag(name: str, value: object) -> bool:
+    """Return a bool, or 0 or 1, as a bool; others raise `ArgumentTypeError`.
+
+    Examples:
+        >>> flag("coop", np.True_), flag("coop", 0)
+        (True, False)
+    """
+    if isinstance(value, (bool, int, np.bool_, np.integer)) and value in (0, 1):
+        return bool(value)
+    raise ArgumentTypeError(f"{name}: expected True or False, got {value!r} ({type(value)})")
+
+
+def keywords(name: str, value: object) -> dict[str, Any]:
+    """Return a mapping of arguments as a new dict, empty for None.
+
+    Others raise `ArgumentTypeError`.
+
+    Examples:
+        >>> keywords("task_kwargs", None)
+        {}
+    """
+    if value is None:
+        return {}
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {**value}
+    raise ArgumentTypeError(f"{name}: expected a dict of arguments or None, got {value!r}")
+
+
+def texts(name: str, value: Any) -> list[str]:
+    """Return a sequence of texts as a list; others raise `ArgumentTypeError`.
+
+    Examples:
+        >>> texts("layers", ("agents", "goals"))
+        ['agents', 'goals']
+    """
+    is_list = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+    if is_list and all(isinstance(text, str) for text in value):
+        return [*value]
+    raise ArgumentTypeError(f"{name}: expected a list of texts, got {value!r}")
+
+
 def time_limit(name: str, value: object) -> float:
     """Return a time limit in seconds as a float; None and `inf` are no limit, and give `inf`.
 
@@ -238,7 +279,10 @@ def lane_indices(
     """
     if lanes is None:
         return np.arange(num_envs, dtype=np.int64)
-    indices = np.asarray(lanes)
+    try:
+        indices = np.asarray(lanes)
+    except ValueError:  # lists of different lengths
+        indices = np.empty((), object)
     if indices.dtype == np.bool_ and indices.shape == (num_envs,):
         indices = np.flatnonzero(indices)
     if indices.ndim != 1 or (indices.size and indices.dtype.kind not in "iu"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -94,6 +94,8 @@ def _render_wrapper(creator: Callable[..., object], kwargs: Kwargs) -> EnvWrappe
     mode = kwargs.get("render_mode")
     metadata = getattr(creator, "metadata", None)
     modes = metadata.get("render_modes") if isinstance(metadata, dict) else None
+    if not isinstance(mode, Hashable):
+        raise error.ArgumentTypeError(f"render_mode: expected a text or None, got {mode!r}")
     if mode is None or not isinstance(modes, Iterable) or mode in modes:
         return None
     if mode == "human":

@@ -195,7 +195,9 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
 
     def _check_render_mode(self) -> None:
         if self.render_mode not in (None, *self.metadata["render_modes"]):
-            raise error.UnsupportedMode(
+            # `make_vec` then makes single environments; there are none of worlds.
+            kind = error.UnsupportedMode if self._model.agents is None else error.InvalidArgument
+            raise kind(
                 f"render_mode: expected None or one of {self.metadata['render_modes']}, "
                 f"got {self.render_mode!r}"
             )

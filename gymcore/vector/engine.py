@@ -562,7 +562,12 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         """
         self._check_call("set_state")
         indices = lane_indices(lanes, self.num_envs)
-        if isinstance(state, EnvState) or not isinstance(state, (list, tuple, np.ndarray)):
+        is_number = isinstance(state, np.ndarray) and not state.ndim
+        if (
+            isinstance(state, EnvState)
+            or not isinstance(state, (list, tuple, np.ndarray))
+            or is_number
+        ):
             raise ArgumentTypeError(
                 "state: expected a batch of states, as get_state() of vector environments returns, "
                 f"got {type(state).__name__}"

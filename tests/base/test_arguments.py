@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 from gymcore import error
-from gymcore.base.arguments import seeds_per_env, split_reset_mask
+from gymcore.base.arguments import (
+    flag,
+    keywords,
+    lane_indices,
+    seeds_per_env,
+    split_reset_mask,
+    texts,
+)
 
 
 @pytest.mark.parametrize(
@@ -92,3 +99,24 @@ def test_bad_masks(mask, exception, message):
 def test_options_that_are_no_dict():
     with pytest.raises(TypeError, match="options: expected a dict"):
         split_reset_mask(3, 3)
+
+
+@pytest.mark.parametrize("lanes", [[[1], [2, 3]], "ab", np.array(None), [None], [0.5], 1, {}])
+def test_lanes_of_other_types_are_refused(lanes):
+    with pytest.raises(error.ArgumentTypeError, match="lanes: expected integers or a mask"):
+        lane_indices(lanes, 3)
+
+
+def test_flags_dicts_and_texts():
+    assert [flag("coop", value) for value in (True, np.False_, 1, np.int8(0))] == [1, 0, 1, 0]
+    given = {"a": 1}
+    assert keywords("task", given) == given and keywords("task", given) is not given
+    assert texts("layers", ("a", "b")) == ["a", "b"] and texts("layers", []) == []
+    for check, values in (
+        (flag, (None, "x", 2, 1.0, np.ones(2), [True])),
+        (keywords, (3, "x", [("a", 1)], {1: 2}, np.ones(2))),
+        (texts, (None, "ab", b"ab", 3, ["a", 1], np.array(["a"]))),
+    ):
+        for value in values:
+            with pytest.raises(error.ArgumentTypeError, match=r"^name: expected"):
+                check("name", value)

@@ -230,3 +230,80 @@ def test_num_envs_that_is_not_given_is_not_one() -> None:
     spec = gymcore.make_vec("CartPole-v1", 3).spec
     assert gymcore.make_vec("CartPole-v1").num_envs == 1
     assert [gymcore.make_vec(spec, n).num_envs for n in (None, 1, np.int8(2))] == [3, 1, 2]
+
+
+NOT_FLAGS = ("yes", 2, float("nan"), None, [], np.array([1, 2]))
+NOT_TEXTS = (5, float("nan"), "agents", b"x", [3], np.array([1, 2]))
+NOT_COUNTS = (float("nan"), 1.5, "x", [], 10**30, 2**31, -1, np.array([1, 2]))
+NOT_DICTS = (5, "x", [1, 2], {3: 4}, np.array([1, 2]))
+NONSENSE: dict[str, dict[str, tuple[Any, ...]]] = {
+    "mpe/simple_spread_v3": {
+        "N": NOT_COUNTS,
+        "num_agent_neighbors": NOT_COUNTS,
+        "continuous_actions": NOT_FLAGS,
+        "curriculum": NOT_FLAGS,
+        "dynamic_rescaling": NOT_FLAGS,
+        "terminate_on_success": NOT_FLAGS,
+        "render_mode": (5, "x", np.array([1, 2])),
+    },
+    "mpe/simple_world_comm_v3": dict.fromkeys(("num_good", "num_food"), NOT_COUNTS),
+    "Foraging-8x8-2p-3f-v3": {
+        "players": NOT_COUNTS,
+        "force_coop": NOT_FLAGS,
+        "grid_observation": NOT_FLAGS,
+        "normalize_reward": NOT_FLAGS,
+        "observe_agent_levels": NOT_FLAGS,
+    },
+    "rware-tiny-2ag-v2": {
+        "n_agents": NOT_COUNTS,
+        "layout": (5, b"x", ["g"], np.array([1, 2])),
+        "image_observation_layers": NOT_TEXTS,
+        "image_observation_directional": NOT_FLAGS,
+        "normalised_coordinates": NOT_FLAGS,
+    },
+    "mamujoco/HalfCheetah-v1": {
+        "agent_conf": (5, [1, 2], np.array([1, 2])),
+        "agent_factorization": (5, "x", [], {}, {"nodes": 3}),
+        "local_categories": (5, "x", [], [3], np.array([1, 2])),
+        "global_categories": NOT_TEXTS,
+    },
+    "dm_control/cartpole-balance-v0": {
+        "task": (5, [], np.array([1, 2])),
+        "flat_observation": NOT_FLAGS,
+        "task_kwargs": NOT_DICTS,
+        "time_limit": (float("nan"), "x", [1], 0),
+        "environment_kwargs": NOT_DICTS,
+        "n_sub_steps": (0, "x", [1], 1.5, 10**30),
+        "control_timestep": (0, float("nan"), float("inf"), "x", [1], 1e300),
+    },
+}
+_GROUPS = {
+    "time_limit": "task_kwargs",
+    **dict.fromkeys(("n_sub_steps", "control_timestep"), "environment_kwargs"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*is not in the possible render_modes")
+@pytest.mark.parametrize(
+    ("env_id", "name"), [(env_id, name) for env_id, names in NONSENSE.items() for name in names]
+)
+def test_arguments_of_families_are_refused_by_name(env_id: str, name: str) -> None:
+    if env_id.startswith(("mamujoco", "dm_control")):
+        pytest.importorskip("mujoco")
+    group = _GROUPS.get(name)
+    for value in NONSENSE[env_id][name]:
+        arguments = {group: {name: value}} if group else {name: value}
+        if name == "agent_factorization":
+            arguments["agent_conf"] = "2x3"
+        with pytest.raises(error.Error, match=f"^(len\\()?{name}.*: .*(got|actual)|n_sub_steps"):
+            gymcore.make_vec(env_id, 2, **arguments)
+
+
+def test_agents_observe_at_any_distance() -> None:
+    pytest.importorskip("mujoco")
+    env_id = "mamujoco/HalfCheetah-2x3-v1"
+    near, all_joints, farther = (
+        gymcore.make_vec(env_id, 1, agent_obsk=distance).single_observation_space
+        for distance in (1, 5, 10**30)
+    )
+    assert near != all_joints == farther

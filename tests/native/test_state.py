@@ -395,3 +395,6 @@ def test_the_state_of_a_wrapped_environment_is_not_that_of_a_lane():
         envs.set_state(state)
     envs.set_state(state.env)
     assert envs.state.ravel().tolist() == list(env.unwrapped.state)
+    for number in (np.array(None), np.array(3.0)):
+        with pytest.raises(TypeError, match="state: expected a batch of states"):
+            envs.set_state(number)

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gymcore.base.arguments import flag, keywords, positive
+from gymcore.base.arguments import time_limit as seconds_of
 from gymcore.base.seeding import checked_seed
 from gymcore.core import Info
 from gymcore.envs.dm_control.models import model_xml
@@ -91,12 +93,13 @@ class ControlEnv(CompiledMujocoEnv):
             InvalidArgument: If the domain has no such task, or a value is out of range.
             ArgumentTypeError: If there is no argument of that name.
         """
-        if task not in self.tasks:
+        if not isinstance(task, str) or task not in self.tasks:
             raise InvalidArgument(f"task: expected one of {sorted(self.tasks)}, got {task!r}")
-        given, settings = dict(task_kwargs or {}), dict(environment_kwargs or {})
+        given = keywords("task_kwargs", task_kwargs)
+        settings = keywords("environment_kwargs", environment_kwargs)
         defaults = self.tasks[task]
         self.task = task
-        self.seconds = float(given.pop("time_limit", self.time_limit))
+        self.seconds = seconds_of("time_limit", given.pop("time_limit", self.time_limit))
         random = given.pop("random", None)
         self.first_seed = None if random is None else checked_seed(random)
         for name, values, known in (
@@ -108,11 +111,9 @@ class ControlEnv(CompiledMujocoEnv):
                     {*known, *(("time_limit", "random") if known is defaults else ())}
                 )
                 raise ArgumentTypeError(f"{name}: expected {expected}, got {unknown[0]!r}")
-        if not self.seconds > 0.0:
-            raise InvalidArgument(f"time_limit: expected seconds above 0, got {self.seconds}")
         self.options = {**defaults, **given}
-        self.flat = bool(settings.get("flat_observation", flat_observation))
-        self.synchronized = bool(settings.get("legacy_step", True))
+        self.flat = flag("flat_observation", settings.get("flat_observation", flat_observation))
+        self.synchronized = flag("legacy_step", settings.get("legacy_step", True))
         self._settings = settings
         super().__init__(self.model_xml(), 1, **kwargs)
         if self.first_seed is not None:
@@ -139,16 +140,16 @@ class ControlEnv(CompiledMujocoEnv):
             )
         if steps is None:
             seconds = self.control_timestep if seconds is None else seconds
-            ratio = 1.0 if seconds is None else seconds / self.model.opt.timestep
-            steps = round(ratio)
+            ratio = 1.0
+            if seconds is not None:
+                ratio = seconds_of("control_timestep", seconds) / self.model.opt.timestep
+            steps = round(min(ratio, MAX_COUNT + 1.0))
             if abs(ratio - steps) > 1e-8:
                 raise InvalidArgument(
                     f"control_timestep: expected a multiple of {self.model.opt.timestep} s, "
                     f"got {seconds}"
                 )
-        if not 1 <= steps <= MAX_COUNT:
-            raise InvalidArgument(f"n_sub_steps: expected 1 to {MAX_COUNT}, got {steps}")
-        return int(steps)
+        return positive("n_sub_steps", steps, MAX_COUNT)
 
     @property
     def default_max_episode_steps(self) -> int | None:

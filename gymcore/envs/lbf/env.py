@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
-from gymcore.base.arguments import count
+from gymcore.base.arguments import count, flag
 from gymcore.core import Metadata
 from gymcore.envs.lbf.drawing import CELL, draw_field
 from gymcore.native.parameters import Parameter, whole
@@ -131,16 +131,16 @@ class ForagingEnv(StructEnv):
         foods = count("max_num_food", max_num_food, 1, _MAX__ITEMS)
         self.player_levels = _ranges("player", players, min_player_level, max_player_level)
         lowest_sum, self._team_level = np.sort(self.player_levels, axis=0)[:_TEAM].sum(axis=0)
-        limit = _MAX_LEVEL if force_coop else int(lowest_sum)
+        limit = _MAX_LEVEL if flag("force_coop", force_coop) else int(lowest_sum)
         highest = limit if max_food_level is None else max_food_level
         self.food_levels = _ranges("food", foods, min_food_level, highest)
         if max_food_level is None:
             self.food_levels[:, 1] = 0
         self._flags = {
-            "coop": bool(force_coop),
-            "grid": bool(grid_observation),
-            "shows_levels": bool(observe_agent_levels),
-            "normalizes": bool(normalize_reward),
+            "coop": flag("force_coop", force_coop),
+            "grid": flag("grid_observation", grid_observation),
+            "shows_levels": flag("observe_agent_levels", observe_agent_levels),
+            "normalizes": flag("normalize_reward", normalize_reward),
         }
         self.frame_size = (self.columns * CELL + 1, self.rows * CELL + 1)
         super().__init__(render_mode, **parameters)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gymcore.base.arguments import count
+from gymcore.base.arguments import count, texts
 from gymcore.envs.mamujoco.graphs import Graph, graph_of
 from gymcore.envs.mamujoco.models import (
     CoupledHalfCheetahEnv,
@@ -31,7 +31,7 @@ from gymcore.envs.mujoco.reacher_v5 import ReacherEnv
 from gymcore.envs.mujoco.swimmer_v5 import SwimmerEnv
 from gymcore.envs.mujoco.vector_env import MujocoVectorEnv
 from gymcore.envs.mujoco.walker2d_v5 import Walker2dEnv
-from gymcore.error import InvalidArgument
+from gymcore.error import ArgumentTypeError, InvalidArgument
 from gymcore.native.env import NativeEnv
 from gymcore.spaces import Box, Dict, Space
 from gymcore.vector.agents import Agents
@@ -52,6 +52,15 @@ _MODELS = {
 _ARGUMENTS = (
     *("agent_conf", "agent_obsk", "agent_factorization", "local_categories", "global_categories"),
 )
+
+
+def _categories(name: str, value: object) -> list[list[str]] | None:
+    """Return what is observed at each distance; None for the scenario's."""
+    if value is None:
+        return None
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+        raise ArgumentTypeError(f"{name}: expected lists of texts or None, got {value!r}")
+    return [texts(name, each) for each in value]
 
 
 class World(CompiledMujocoEnv):
@@ -114,9 +123,15 @@ class World(CompiledMujocoEnv):
         """
         self._agent_conf = agent_conf
         self._agent_obsk = None if agent_obsk is None else count("agent_obsk", agent_obsk)
+        if not isinstance(agent_factorization, (Graph, Mapping, type(None))):
+            raise ArgumentTypeError(
+                f"agent_factorization: expected a Graph or a dict, got {agent_factorization!r}"
+            )
+        if not isinstance(agent_conf, (str, type(None))):
+            raise ArgumentTypeError(f"agent_conf: expected a text or None, got {agent_conf!r}")
         self._agent_factorization = agent_factorization
-        self._local_categories = local_categories
-        self._global_categories = global_categories
+        self._local_categories = _categories("local_categories", local_categories)
+        self._global_categories = texts("global_categories", global_categories)
         if self.scenario in _MODELS and "xml_file" not in arguments:
             arguments["xml_file"] = _MODELS[self.scenario](agent_conf or "")
         super().__init__(**arguments)
@@ -129,7 +144,13 @@ class World(CompiledMujocoEnv):
         given = self._agent_factorization
         if given is None:
             return graph_of(self.scenario, self._agent_conf or "")
-        return given if isinstance(given, Graph) else Graph(**given)
+        if isinstance(given, Graph):
+            return given
+        if "partition" not in given or given.keys() - set(Graph._fields):
+            raise InvalidArgument(
+                f"agent_factorization: expected {Graph._fields}, got {sorted(given)}"
+            )
+        return Graph(**given)
 
     def simulation(self) -> Simulation:
         """Return the quantities of the simulation, where `action` is in the order of actuators."""

@@ -83,7 +83,8 @@ class Graph(NamedTuple):
         new = set(self.partition[agent])
         known = set(new)
         order = {node: k for k, node in enumerate(chain(*self.partition))}
-        levels = []
+        levels: list[list[Node]] = []
+        farthest = min(farthest, sum(map(len, edges)))  # no path is longer
         for _ in range(farthest + 1):
             levels.append(sorted(new, key=lambda node: (node.label, order.get(node, 0))))
             new = {other for edge in edges if edge & new for other in edge} - known

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
-from gymcore.base.arguments import count
+from gymcore.base.arguments import count, flag
 from gymcore.core import Metadata
 from gymcore.envs.mpe.drawing import colors_of, draw_world, message_of
 from gymcore.envs.mpe.worlds import DESCRIPTIONS, describe
@@ -129,13 +129,14 @@ class ParticleEnv(StructEnv):
         """
         parameters = {name: arguments.pop(name) for name in self.parameters.keys() & {*arguments}}
         given = {
-            "curriculum": bool(curriculum),
-            "terminate_on_success": bool(terminate_on_success),
+            "curriculum": flag("curriculum", curriculum),
+            "terminate_on_success": flag("terminate_on_success", terminate_on_success),
             "num_agent_neighbors": num_agent_neighbors,
             "num_landmark_neighbors": num_landmark_neighbors,
         }
         counts = {name: arguments[name] for name in arguments if name in self.arguments}
-        unknown = [name for name in given if given[name] and name not in self.arguments]
+        used = {name for name, value in given.items() if value is not None and value is not False}
+        unknown = sorted(used - {*self.arguments})
         for name in (*unknown, *(arguments.keys() - counts.keys())):
             raise TypeError(f"{type(self).__name__} got an unexpected keyword argument {name!r}")
         neighbors = {
@@ -143,16 +144,16 @@ class ParticleEnv(StructEnv):
             for name in _NEIGHBORS
             if given[name] is not None
         }
-        self.continuous_actions = bool(continuous_actions)
-        self.dynamic_rescaling = bool(dynamic_rescaling)
-        self.curriculum = bool(curriculum)
+        self.continuous_actions = flag("continuous_actions", continuous_actions)
+        self.dynamic_rescaling = flag("dynamic_rescaling", dynamic_rescaling)
+        self.curriculum = bool(given["curriculum"])
         self._description = describe(self.scenario, **counts)
         self._options = {
             "continuous": self.continuous_actions,
-            "ends_on_success": bool(terminate_on_success),
+            "ends_on_success": given["terminate_on_success"],
             **neighbors,
         }
-        stage = 0 if curriculum else max(0, _SCENARIOS[self.scenario][0] - 1)
+        stage = 0 if self.curriculum else max(0, _SCENARIOS[self.scenario][0] - 1)
         self.defaults = {**type(self).defaults, "curriculum_stage": float(stage)}
         self._fixed = repr((sorted(counts.items()), sorted(self._options.items())))
         super().__init__(render_mode, **parameters)

@@ -17,6 +17,9 @@ from gymcore_ext.mpe.scenarios import ENTITY, World
 _Entities = npt.NDArray[np.void]
 _Rows = list[tuple[object, ...]]
 
+# More do not fit into a lane: there are at most 64 agents and 64 landmarks.
+_MAX_ENTITIES = 128
+
 _GRAY = (0.25, 0.25, 0.25)
 _BLUE = (0.35, 0.35, 0.85)
 _RED = (0.75, 0.25, 0.25)
@@ -210,5 +213,5 @@ def describe(scenario: str, **counts: object) -> Description:
         InvalidArgument: If a number is not positive, or too large.
     """
     for name, number in counts.items():
-        count(name, number, 0 if name in _MAY_BE_ZERO else 1)
+        count(name, number, 0 if name in _MAY_BE_ZERO else 1, _MAX_ENTITIES)
     return DESCRIPTIONS[scenario](**counts)

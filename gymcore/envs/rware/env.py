@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, spaces
-from gymcore.base.arguments import count
+from gymcore.base.arguments import count, flag, texts
 from gymcore.core import Metadata
 from gymcore.envs.rware.drawing import CELL, draw_warehouse
 from gymcore.native.parameters import Number, whole
@@ -141,11 +141,13 @@ class WarehouseEnv(StructEnv):
             "sight": count("sensor_range", sensor_range, 1, _MAX_SIDE),
             "reward_type": _index("reward_type", reward_type, _REWARD_TYPES),
             "observation_type": _index("observation_type", observation_type, _OBSERVATION_TYPES),
-            "directional": bool(image_observation_directional),
-            "normalized": bool(normalised_coordinates),
+            "directional": flag("image_observation_directional", image_observation_directional),
+            "normalized": flag("normalised_coordinates", normalised_coordinates),
         }
         name = "image_observation_layers"
-        self._layers = [_index(name, layer, _LAYERS) for layer in image_observation_layers]
+        self._layers = [
+            _index(name, layer, _LAYERS) for layer in texts(name, image_observation_layers)
+        ]
         count(f"len({name})", len(self._layers), 1, _MAX_LAYERS)
         self.frame_size = (self.columns * CELL + 1, self.rows * CELL + 1)
         super().__init__(render_mode, **parameters)
@@ -254,6 +256,8 @@ def _layout_of(shelf_columns: int, column_height: int, shelf_rows: int) -> str:
 
 def _cells_of(layout: str) -> npt.NDArray[np.uint8]:
     """Return what is in the cells of a layout, [rows, columns]."""
+    if not isinstance(layout, str):
+        raise error.ArgumentTypeError(f"layout: expected a text or None, got {layout!r}")
     lines = layout.strip().lower().replace(" ", "").split("\n")
     if (
         len({*map(len, lines)}) > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, SupportsIndex
@@ -11,6 +12,7 @@ import numpy as np
 import gymcore
 from gymcore.core import Info, Options
 from gymcore.error import (
+    ArgumentTypeError,
     InvalidAction,
     UnsupportedMode,
 )
@@ -174,7 +176,10 @@ class ParallelWorld:
         """
         batch: Any = self.envs.unwrapped
         known = batch._model.reset_option_names()
-        options = {name: value for name, value in (options or {}).items() if name in known}
+        given = {} if options is None else options
+        if not isinstance(given, Mapping):
+            raise ArgumentTypeError(f"options: expected a dict or None, got {options!r}")
+        options = {name: value for name, value in given.items() if name in known}
         observations, infos = self.envs.reset(seed=seed, options=options or None)
         self.agents = list(self.possible_agents)
         return self._observations(observations), self._infos(infos)
@@ -193,6 +198,8 @@ class ParallelWorld:
                 unknown.
             ResetNeeded: If all agents have ended, or there was no reset.
         """
+        if not isinstance(actions, Mapping):
+            raise InvalidAction(f"actions: expected a dict by the agents' names, got {actions!r}")
         missing = [agent for agent in self.agents if agent not in actions]
         if missing or actions.keys() - self._idle.keys():
             raise InvalidAction(f"actions: expected those of {self.agents}, got {list(actions)}")

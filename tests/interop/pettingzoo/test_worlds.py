@@ -99,6 +99,12 @@ def test_worlds_refuse_wrong_calls() -> None:
     for action in ("left", None, [1, 2, 3, 4], float("nan"), {}, 3):
         with pytest.raises(error.InvalidAction):
             world.step(dict.fromkeys(world.agents, action))
+    for actions in (None, "left", [1, 2, 0], np.array(1), 2.5):
+        with pytest.raises(error.InvalidAction, match="actions: expected"):
+            world.step(actions)
+    for options in ("x", 3, [1], np.zeros(2)):
+        with pytest.raises(error.ArgumentTypeError, match="options: expected"):
+            world.reset(options=options)
 
 
 def unpickled(value: Any) -> Any:
