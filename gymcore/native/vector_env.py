@@ -355,7 +355,7 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
             self._check_call("step")
         lanes = None if env_ids is None else lane_indices(env_ids, self.num_envs, "env_ids")
         count = self.num_envs if lanes is None else len(lanes)
-        if not isinstance(actions, np.ndarray):
+        if not isinstance(actions, (np.ndarray, dict)):
             actions = self._batch.checked_actions(actions, count)  # converts them once
         if self._keeps_frames:
             self._remember_actions(self._batch.checked_actions(actions, count), lanes)

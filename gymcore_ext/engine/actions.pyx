@@ -143,10 +143,8 @@ def action_array(object actions, object dtype, tuple shape, str name, object err
 def joined_actions(object actions, tuple groups, tuple lead, object dtype, object errors):
     """Return a dict with the actions of groups of agents as an array [*lead, size], in the order of the groups.
 
-    `groups` has the name and the shape of an action of each group. An array was joined before.
+    `groups` has the name and the shape of an action of each group.
     """
-    if isinstance(actions, np.ndarray):
-        return actions
     names = [name for name, _ in groups]
     if not isinstance(actions, dict) or actions.keys() != set(names):
         given = f"keys {list(actions)}" if isinstance(actions, dict) else type(actions).__name__

@@ -367,11 +367,14 @@ cdef class Batch:
 
     # --- stepping -------------------------------------------------------------------------------------------------
 
-    cdef cnp.ndarray _actions(self, object actions, tuple shape, bint keep=False):
-        """Return checked actions in the layout of the kernel. Only copies (`keep`) stay valid after this call."""
+    cdef cnp.ndarray _actions(self, object actions, tuple shape, bint keep=False, bint joined=False):
+        """Return checked actions in the layout of the kernel, in which those of groups may be `joined` already.
+
+        Only copies (`keep`) stay valid after this call.
+        """
         cdef int typenum = self.action_typenum
         cdef cnp.ndarray given
-        if self.action_groups is not None:
+        if self.action_groups is not None and not joined:
             actions = joined_actions(
                 actions, self.action_groups, shape[:len(shape) - 1], np.dtype(self.spec["action_dtype"]), self.errors)
         given = given_actions(actions, shape, &self.lanes, typenum, self.errors)
@@ -453,7 +456,7 @@ cdef class Batch:
                 lane_pointer(lanes, "lanes", self.num_envs, self.errors)
                 arrays = self._arrays_for(cnp.PyArray_SIZE(lanes))
                 shape = (arrays.n,) + shape[1:]
-            checked = self._actions(actions, shape)
+            checked = self._actions(actions, shape, False, lanes is not None)
             self._check_ended(lanes)
             observations, rewards, terminated, truncated = arrays.take(&out)
             infos = self._advance(checked, &out, arrays, lanes)
@@ -507,6 +510,7 @@ cdef class Batch:
 
         Args:
             actions: int64 [n] or float32 [n, action_size]; other integer and float types are converted.
+                Those of groups of agents in the layout of the kernel, as `checked_actions` returns them.
             lanes: int64 [n], indices of the lanes, each at most once.
 
         Returns:
@@ -846,10 +850,9 @@ cdef class BoundStep:
             if batch.action_groups is None:
                 given = given_actions(actions, self.action_shape, &batch.lanes, batch.action_typenum, batch.errors)
             else:  # checked here, and joined at each step
-                given = joined_actions(
+                joined_actions(
                     actions, batch.action_groups, (n,), np.dtype(batch.spec["action_dtype"]), batch.errors)
-                if isinstance(actions, dict):
-                    given = {name: np.asarray(each) for name, each in actions.items()}
+                given = {name: np.asarray(each) for name, each in actions.items()}
             if isinstance(rewards, cnp.ndarray) and cnp.PyArray_TYPE(rewards) == cnp.NPY_FLOAT32:
                 self.rewards, rewards = rewards, np.empty((n, *batch.spec["agents"]))
                 array_pointer(self.rewards, "rewards", cnp.NPY_FLOAT32, rewards.shape, True, batch.errors)

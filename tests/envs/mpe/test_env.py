@@ -38,6 +38,24 @@ def test_agents_that_differ_have_dicts_by_group() -> None:
     assert make("simple_spread_v3").reset(seed=0)[0].shape == (2, 3, 18)
 
 
+def test_arrays_are_no_actions_of_groups() -> None:
+    """Also one whose shape is that of the numbers of all agents."""
+    envs = make("simple_adversary_v3")
+    envs.reset(seed=0)
+    actions, env_ids = np.zeros((2, 3), np.int64), np.array([0, 1])
+    results = {"observations": {}, "rewards": None, "terminated": None, "truncated": None}
+    for call in (
+        lambda: envs.step(actions),
+        lambda: envs.step(actions, env_ids),
+        lambda: envs.send(actions),
+        lambda: envs.rollout(actions[None]),
+        lambda: envs.step_into(actions, **results),
+        lambda: envs.bind_step(actions, **results),
+    ):
+        with pytest.raises(error.InvalidAction, match=r"a dict with the groups \['adversary"):
+            call()
+
+
 def test_neighbors_give_all_agents_the_same_space() -> None:
     """Agents of simple_tag observe as many numbers if they observe as many neighbors."""
     envs = make("simple_tag_v3", num_agent_neighbors=2, num_landmark_neighbors=1)
