@@ -570,11 +570,11 @@ cdef double collect(const world_t* world, lane_t* lane) noexcept nogil:
 cdef bint collect_reward(const world_t* world, lane_t* lane, const parameters_t* p, double* rewards) noexcept nogil:
     cdef int collectors = world.agents - world.kinds
     cdef double shared = collect(world, lane)
-    cdef double gap, nearest, x, y
+    cdef double gap, shortest, x, y
     cdef int a, k
     for a in range(world.agents):
         rewards[a] = 0.0
-        nearest = INFINITY
+        shortest = INFINITY
         if a < collectors:
             for k in range(collectors):
                 if k != a and touch(world, lane, a, k):
@@ -582,24 +582,24 @@ cdef bint collect_reward(const world_t* world, lane_t* lane, const parameters_t*
             if kind(world, lane, a)[0] < 0.0:
                 for k in range(world.agents, entity_count(world)):
                     gap = distance(lane, a, k)
-                    if kind(world, lane, k)[0] >= 0.0 and gap < nearest:
-                        nearest = gap
+                    if kind(world, lane, k)[0] >= 0.0 and gap < shortest:
+                        shortest = gap
             else:
                 for k in range(world.kinds):
                     if kind(world, lane, a)[0] == k:
-                        nearest = distance(lane, a, collectors + k)
+                        shortest = distance(lane, a, collectors + k)
         else:
             x = y = 0.0
             for k in range(collectors):
                 gap = distance(lane, a, k)
-                if kind(world, lane, k)[0] == a - collectors and gap < nearest:
-                    nearest = gap
+                if kind(world, lane, k)[0] == a - collectors and gap < shortest:
+                    shortest = gap
                 x += position(lane, k)[0]
                 y += position(lane, k)[1]
-            if nearest == INFINITY:
-                nearest = norm(world, x / collectors - position(lane, a)[0], y / collectors - position(lane, a)[1])
-        if nearest < INFINITY:
-            rewards[a] -= 0.1 * nearest
+            if shortest == INFINITY:
+                shortest = norm(world, x / collectors - position(lane, a)[0], y / collectors - position(lane, a)[1])
+        if shortest < INFINITY:
+            rewards[a] -= 0.1 * shortest
         rewards[a] += shared
     return False
 
