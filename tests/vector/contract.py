@@ -65,6 +65,8 @@ ENDING_STATES |= {JIT_ID: [3.0, 0.0, 0.0, 0.0], ARRAY_ID: [3.0, 0.0, 0.0, 0.0]}
 # The other families. Lanes whose `state` is empty end by their own rules or a time limit only.
 TABLE_ID, DESCRIPTION_ID = "contract/Table-v0", "contract/Description-v0"
 BABYAI_ID = "BabyAI-PickupLoc-v0"
+# Tasks of the control suite, with observations in one array and in dicts.
+CONTROL_IDS = ("dm_control/cartpole-balance-v0", "dm_control/point_mass-easy-v0")
 COMPILED_ID = "contract/Compiled-v0"  # JIT_ID, compiled by Numba
 COMPILED = importlib.util.find_spec("numba") is not None
 ENDING_STATES |= {
@@ -80,8 +82,9 @@ ENDING_STATES |= {
     DESCRIPTION_ID: None,
     "MiniGrid-DoorKey-5x5-v0": None,
     BABYAI_ID: None,
+    **dict.fromkeys(CONTROL_IDS),
 }
-FAMILY_IDS = tuple(ENDING_STATES)[-12:]
+FAMILY_IDS = tuple(ENDING_STATES)[-14:]
 if COMPILED:
     ENDING_STATES[COMPILED_ID] = ENDING_STATES[JIT_ID]
     FAMILY_IDS += (COMPILED_ID,)
@@ -111,6 +114,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     },
     ATARI_ID: {"preset": "gymnasium", "repeat_action_probability": 0.25},
     JIT_ID: {"debug": True},
+    CONTROL_IDS[0]: {"flat_observation": True},
 }
 # Infos of the environments themselves.
 USUAL_INFOS = {
@@ -128,6 +132,7 @@ USUAL_INFOS = {
     ),
     "InvertedPendulum-v5": ("reward_survive",),
     DESCRIPTION_ID: ("place",),
+    **dict.fromkeys(CONTROL_IDS, ("discount",)),
 }
 # Hands of Blackjack end when they exceed 21. With this seed, every lane can draw four cards without
 # ending; lane 1 can draw three if it is reset after one draw, as in `stagger`.
@@ -157,6 +162,7 @@ PARAMETERS = {
     DESCRIPTION_ID: ("stiffness", 0.5),
     "MiniGrid-DoorKey-5x5-v0": ("max_steps", 30),
     BABYAI_ID: ("max_steps", 30),
+    **dict.fromkeys(CONTROL_IDS, ("render_mode", None)),  # read only
 }
 
 # Reset options of each id.
@@ -365,8 +371,8 @@ def outputs(envs: Any, *lead: int) -> dict[str, Any]:
     """Return arrays [*lead, num_envs, ...] for step results, by the parameters of `step_into`."""
     shape = (*lead, envs.num_envs)
     space = envs.single_observation_space
-    if isinstance(space, gym.spaces.Dict):  # of MiniGrid, whose missions are not written
-        parts = [(key, space[key]) for key in ("image", "direction")]
+    if isinstance(space, gym.spaces.Dict):
+        parts = [(k, part) for k, part in space.items() if k != "mission"]  # which no array holds
         observations = {k: np.full((*shape, *one.shape), 9, one.dtype) for k, one in parts}
         return {"observations": observations, **_results(shape)}
     parts = [one.dtype for one in space] if isinstance(space, gym.spaces.Tuple) else [space.dtype]

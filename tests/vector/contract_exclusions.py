@@ -11,6 +11,7 @@ from tests.vector.contract import (
     ATARI_ID,
     BABYAI_ID,
     COMPILED_ID,
+    CONTROL_IDS,
     DESCRIPTION_ID,
     JIT_ID,
     TABLE_ID,
@@ -28,6 +29,11 @@ DOUBLES = {
 }
 NO_PARAMETERS = {"9_2": "it has no parameters", "9_3": "it has no parameters"}
 MINIGRID = NO_OPTIONS | NO_STATE | {"9_3": "`max_steps` acts at the end of episodes"}
+CONTROL = {
+    **NO_OPTIONS,
+    **NO_PARAMETERS,
+    "2_10": "its episodes draw from another stream, that of dm_control",
+}
 
 # By id or engine: the numbers of sections and sentences, and the reasons.
 EXCLUDED: dict[str, dict[str, str]] = {
@@ -82,6 +88,8 @@ EXCLUDED: dict[str, dict[str, str]] = {
     DESCRIPTION_ID: NO_OPTIONS,
     "MiniGrid-DoorKey-5x5-v0": MINIGRID,
     BABYAI_ID: MINIGRID,
+    CONTROL_IDS[0]: CONTROL,
+    CONTROL_IDS[1]: CONTROL | {"10_6": "OpenGL in software takes seconds; the other one is drawn"},
 }
 
 

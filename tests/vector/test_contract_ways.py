@@ -17,6 +17,7 @@ from gymcore.native.vector_env import NativeVectorEnv
 from tests.vector.contract import (
     ARRAY_ID,
     ATARI_ID,
+    CONTROL_IDS,
     DISABLED,
     ENDING_STATES,
     IDS_OF,
@@ -253,6 +254,7 @@ def case(name, *values):
 def adapter_cases():
     """Yield adapters with ids, modes and ways."""
     ids = ("CartPole-v1", "Hopper-v5", "MiniGrid-DoorKey-5x5-v0", "MountainCarContinuous-v0")
+    ids += CONTROL_IDS[1:]
     for (i, name), (j, env_id) in itertools.product(enumerate(ADAPTERS), enumerate(ids)):
         if name in ("async", "custom", "gym21-Async", "gym26-Async", "gymnasium029-Async"):
             env_id = env_id if "MiniGrid" not in env_id else "Taxi-v4"
@@ -328,10 +330,10 @@ def owning_cases():
     for i, env_id in enumerate(IDS_OF["native"]):
         mode = MODES[i % 3]
         yield case("native", env_id, mode)
-    ids = ("MiniGrid-DoorKey-5x5-v0", "Hopper-v5", "Taxi-v4")
+    ids = ("MiniGrid-DoorKey-5x5-v0", "Hopper-v5", CONTROL_IDS[1], "Taxi-v4")
     for i, name in enumerate(ADAPTERS):
         for k, mode in enumerate([ONE_MODE[name]] if name in ONE_MODE else MODES):
-            env_id = ids[(i + k) % 3]
+            env_id = ids[(i + k) % 4]
             if "MiniGrid" in env_id and (name in ("async", "custom") or "Async" in name):
                 env_id = ids[1]  # shared memory holds no texts
             yield case(name, env_id, mode)

@@ -194,6 +194,57 @@ def test_terrain_belongs_to_lanes_their_states_and_copies() -> None:
 
 
 @pytest.mark.parametrize(
+    "mode",
+    [
+        "SameStep",
+        *(pytest.param(mode, marks=pytest.mark.soak) for mode in ("NextStep", "Disabled")),
+    ],
+)
+def test_terrain_belongs_to_lanes_in_all_modes(mode: str) -> None:
+    def make(threads: int) -> Any:
+        return gym.make_vec(
+            "dm_control/quadruped-escape-v0",
+            3,
+            max_episode_steps=3,
+            vector_kwargs={"autoreset_mode": mode, "num_threads": threads},
+        )
+
+    def step(envs: Any, actions: Any) -> Any:
+        observations, rewards, _, truncated, infos = envs.step(actions)
+        if mode == "Disabled" and truncated.any():
+            observations, _ = envs.reset(options={"reset_mask": truncated})
+        last = infos["final_obs"].tolist() if "final_obs" in infos else []
+        return observations, rewards, truncated, last, envs.get_attr("hfield_data")
+
+    def compare(first: Any, second: Any) -> None:
+        for one, other in zip(first, second, strict=True):
+            if isinstance(one, (list, tuple)):
+                compare(one, other)
+            else:
+                same(one, other)
+
+    envs, threaded = make(1), make(2)
+    same(envs.reset(seed=1)[0], threaded.reset(seed=1)[0])
+    envs.action_space.seed(1)
+    actions = envs.action_space.sample()
+    compare(step(envs, actions), step(threaded, actions))
+    for batch in (envs, threaded):
+        batch.step_lanes(actions[:1], [0])  # which then ends before the others
+    others = [threaded, copy.deepcopy(envs), make(2)]
+    others[-1].reset(seed=99)
+    others[-1].set_state(envs.get_state())
+    for _ in range(4):
+        actions = envs.action_space.sample()
+        expected = step(envs, actions)
+        for other in others:
+            compare(expected, step(other, actions))
+    envs.copy_lanes([0], [2])
+    terrains = envs.get_attr("hfield_data")
+    np.testing.assert_array_equal(terrains[0], terrains[2])
+    assert not np.array_equal(terrains[0], terrains[1])
+
+
+@pytest.mark.parametrize(
     ("task", "size"), [("cartpole-balance", (84, 84)), ("reacher-easy", (40, 30))]
 )
 def test_pixels_of_all_cameras(
