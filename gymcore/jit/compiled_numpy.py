@@ -660,6 +660,14 @@ def _unravel_index(indices, shape):
     return unravel_index
 
 
+@_replaces(np.full)
+def _filled(shape, fill_value, dtype=None):
+    if not is_none(dtype):
+        return lambda shape, fill_value, dtype=None: np.full(shape, fill_value, dtype)
+    number = as_dtype(types.unliteral(fill_value)).type  # Numba rejects a literal
+    return lambda shape, fill_value, dtype=None: np.full(shape, fill_value, number)
+
+
 @_replaces(np.roll)
 def _roll(a, shift, axis=None):
     if is_none(axis):

@@ -134,7 +134,11 @@ def _initial(unit: Unit, code: str) -> Iterator[str]:
             continue
         if layout.optional:
             yield f"state.{layout.flag(name)} = True"
-        if layout.shape:
+        if layout.grows:
+            constant = unit.constant(array, f"initial_{name}")
+            yield f"state.{name}[: {len(array)}] = {constant}"
+            yield f"state.{layout.count(name)}[0] = {len(array)}"
+        elif layout.shape:
             yield f"state.{name}[:] = {unit.constant(array, f'initial_{name}')}"
         elif layout.dtype is not None:
             yield f"state.{name} = {array.item()!r}"

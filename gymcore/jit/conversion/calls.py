@@ -23,6 +23,8 @@ from gymcore.jit.conversion.expressions import (
     tuple_of,
 )
 from gymcore.jit.conversion.layouts import NUMBERS
+from gymcore.jit.conversion.lists import FUNCTIONS, Growing
+from gymcore.jit.conversion.obstacles import ObstacleFound
 from gymcore.jit.conversion.source import MUTATING, Source, function_of, is_own, method_of
 from gymcore.jit.conversion.unit import RESERVED, Helper
 
@@ -42,8 +44,8 @@ _INDEX_OF = """\
             return index
     raise ValueError("the value is not in the list")"""
 _TEXT_OF = """\
-    code, place, rest = 48 + number % 10, 256, number // 10
-    if not 0 <= number < 10**7:
+    code, place, rest = 48 + items % 10, 256, items // 10
+    if not 0 <= items < 10**7:
         raise ValueError("only texts of up to seven digits have a number")
     while rest:
         code, place, rest = code + place * (48 + rest % 10), place * 256, rest // 10
@@ -55,6 +57,18 @@ _BUILTINS = frozenset(
         *("sorted", "str", "tuple", "zip"),
     )
 )
+# The methods of `Generator` for functions of `random` and `np.random`.
+_DRAWS = {
+    "rand": "random",
+    "randn": "standard_normal",
+    "randint": "integers",
+    "random_sample": "random",
+    "gauss": "normal",
+    "normalvariate": "normal",
+    "expovariate": "",
+    "sample": "",
+    "choices": "",
+}
 _OVER_ARRAYS = ("any", "all", "min", "max")
 
 
@@ -82,7 +96,10 @@ class Calls(Expressions):
         if called is str and all(
             issubclass(t, (int, np.integer)) for t in self.types(node.args[0])
         ):
-            return self._generic("text_of", _TEXT_OF, ("number",), node.args)
+            return self.call_of("text_of", _TEXT_OF, [self.flat(node.args[0])])
+        growing = self.growing(node.args[0]) if called is len else None
+        if growing is not None:
+            return f"{growing.count}[0]"
         if called is open:
             raise self.obstacle(node, "opens a file", "keep it out of `reset` and `step`")
         if is_builtin(called) and getattr(called, "__name__", "") not in _BUILTINS:
@@ -104,13 +121,21 @@ class Calls(Expressions):
             raise self.obstacle(node, reason, "draw from `self.np_random`")
         module = str(getattr(called, "__module__", None) or type(called).__name__)
         if re.search(r"\brandom\b", f"{module} {type(owner)}"):
-            reason = "draws from another generator"
-            raise self.obstacle(node, reason, "draw from `self.np_random`")
+            change = "draw from `self.np_random`"
+            if self.self_name and (method := _DRAWS.get(name, name)) in dir(np.random.Generator):
+                args = [ast.unparse(part) for part in (*node.args, *node.keywords)]
+                if name in ("rand", "randn") and len(args) > 1:
+                    args = [tuple_of(args)]
+                if name == "randint" and "numpy" not in str(type(owner)) and len(args) == 2:
+                    args[1] += " + 1"  # Python's range includes its end
+                change = f"write `{self.self_name}.np_random.{method}({', '.join(args)})`"
+            raise self.obstacle(node, "draws from another generator", change)
         change = "keep it out of `reset` and `step`"
         raise self.obstacle(node, f"calls a function of {module}", change)
 
     def _kept_call(self, node: ast.Call, called: object) -> str:
-        texts: dict[ast.AST, str] = {part: self.argument(part) for part in node.args}
+        arguments = self.each(self.argument, node.args)
+        texts: dict[ast.AST, str] = dict(zip(node.args, arguments, strict=True))
         if isinstance(node.func, ast.Attribute) and _is_array_method(called):
             texts[node.func] = f"{self.text(node.func.value)}.{node.func.attr}"
         for keyword in node.keywords:
@@ -135,6 +160,9 @@ class Calls(Expressions):
     def _method(self, node: ast.Call, method: ast.Attribute) -> str | None:
         """Return the text for a call of a value's method; None if the call needs no change."""
         owner, name = method.value, method.attr
+        growing = self.growing(owner)
+        if growing is not None and (name in FUNCTIONS or name == "clear"):
+            return self.list_call(growing, name, node.args)
         if "np_random" in ast.unparse(owner) or self.bindings.get(ast.unparse(owner)):
             return None
         if name in ("item", "tolist") and not node.args:
@@ -142,10 +170,18 @@ class Calls(Expressions):
             if is_array and name == "item":
                 return None
             return f"{self.enclosed(owner)}{'.copy()' * is_array}"
-        if name == "index" and len(node.args) == 1 and self.types(owner) == {list}:
-            return self._generic("index_of", _INDEX_OF, ("items", "value"), [owner, *node.args])
+        if name == "index" and len(node.args) == 1 and self.types(owner) <= {list}:
+            body = _INDEX_OF
+            if self.has_rows(owner) or self.elements(node.args[0]):
+                body = body.replace("items[index] == value", "(items[index] == value).all()")
+            return self.call_of("index_of", body, [self.flat(owner), self.row(node.args[0])])
+        if name == "count" and len(node.args) == 1 and self.types(owner) <= {list}:
+            return f"({self.text(owner)} == {self.enclosed(node.args[0])}).sum()"
         if name in MUTATING - {"fill", "sort"}:
             self.text(owner)
+            path = self.path(owner)
+            if path is not None and path[1].kind is list and path[1].dtype is not None:
+                self.unit.let_grow(path[0])
             change = "use an array of fixed length and a count"
             raise self.obstacle(node, "changes the length of a list", change)
         if self.is_self(owner):
@@ -153,8 +189,26 @@ class Calls(Expressions):
             raise self.obstacle(node, "calls a method that has no source in Python", change)
         return None
 
-    def _generic(self, name: str, body: str, names: tuple[str, ...], args: list[ast.expr]) -> str:
-        return f"{self.unit.helper(name, body, names).name}({self.joined(args)})"
+    def list_call(self, growing: Growing, name: str, args: list[ast.expr]) -> str:
+        """Return the text that changes a list that grows.
+
+        Args:
+            growing: The list.
+            name: The method; "assign" for an assignment of all items.
+            args: Its arguments.
+        """
+        if name == "clear" or (name == "assign" and self.elements(args[0]) == []):
+            return f"{growing.count}[0] = 0"
+        title, body, names = FUNCTIONS[name]
+        texts = [*map(self.flat, args)] or ["-1"]
+        if growing.has_rows:
+            body = body.replace("value = items[place]", "value = items[place].copy()")
+            texts = [self.row(args[0])] if name == "remove" else texts
+        equal = "(items[place] == value).all()" if growing.has_rows else "items[place] == value"
+        is_part = isinstance(args[0], ast.Subscript) if args else False
+        texts[-1] += ".copy()" * (is_part and list in self.types(args[-1]))
+        helper = self.unit.helper(title, body.replace("{equal}", equal), ("items", "count", *names))
+        return f"{helper.name}({', '.join([growing.items, growing.count, *texts])})"
 
     def _over_items(self, items: ast.expr, name: str) -> str | None:
         """Return the text for the call `name(items)`; None if the call needs no change."""
@@ -171,9 +225,10 @@ class Calls(Expressions):
             texts = self._items_of(items) if name == "tuple" else self.elements(items)
             if texts and isinstance(items, ast.Call):
                 body = f"    return {tuple_of([f'items[{k}]' for k in range(len(texts))])}"
-                return self._generic("tuple_of", body, ("items",), [items])
+                return self.call_of("tuple_of", body, [self.flat(items)])
             return tuple_of(texts) if texts else f"{self.enclosed(items)}.copy()"
         is_array = np.ndarray in self.types(items) or self.path(items) is not None
+        is_array |= self.growing(items) is not None
         return f"np.{name}({self.text(items)})" if name in _OVER_ARRAYS and is_array else None
 
     def _attribute(self, node: ast.Attribute) -> str | None:
@@ -231,27 +286,39 @@ class Calls(Expressions):
             bindings[source.self_name], texts["this"] = Alias("this"), this.text
         elif this is not None and this is not self.unit.trace.env:
             bindings[source.self_name] = Known(this)
+        problem: ObstacleFound | None = None
         for name in names:
             part = given.get(name)
             default = source.defaults.get(name)
             record = self.record(part) if part is not None else None
             known = Known(default) if part is None else None if record else self.known(part)
             table = self.table(part) if part is not None and not (known or record) else None
+            growing = self.growing(part) if part is not None and known is None else None
             is_number = known is not None and isinstance(known.value, NUMBERS)
             if known is not None and name not in source.locals and not (part and is_number):
                 bindings[name] = known
             elif record is not None and name not in source.locals:
                 bindings[name] = record
+            elif growing is not None and name not in source.locals:
+                title = f"{name}_" if name in RESERVED else name
+                bindings[name] = Growing(title, f"{title}_count", growing.has_rows)
+                texts |= {title: growing.items, f"{title}_count": growing.count}
             elif table is not None and table.text(self.unit.constant) is None:
                 indices = {f"{name}_{k}": index for k, index in enumerate(table.indices)}
                 bindings[name] = table._replace(indices=tuple(indices))
                 texts |= indices
             else:
-                text = self.value_text(default, node) if part is None else self.as_value(part)
+                try:
+                    text = self.value_text(default, node) if part is None else self.as_value(part)
+                except ObstacleFound as found:
+                    self.unit.obstacles.append(found.obstacle)
+                    problem, text = found, ""
                 if text == "rng":
                     bindings[name] = Rng()
                 else:
                     texts[f"{name}_" if name in RESERVED else name] = text
+        if problem is not None:
+            raise problem
         helper = self.helper(source, node, bindings, list(texts), role)
         return f"{helper.name}({', '.join([*helper.first, *(texts[n] for n in helper.arguments)])})"
 
@@ -282,17 +349,8 @@ class Calls(Expressions):
         return self.unit.source_of(function)
 
     def _unpacked(self, args: list[ast.expr]) -> Iterator[ast.expr]:
-        """Yield arguments, and the items of those that are unpacked."""
-        for part in args:
-            if not isinstance(part, ast.Starred):
-                yield part
-                continue
-            items = self._items_of(part.value)
-            if items is None:
-                raise self.obstacle(part, "unpacks a value of unknown length", "write each item")
-            for item in items:
-                self.bindings[item] = Alias(item)
-                yield name_at(item, part)
+        """Yield arguments, and the items of those that are unpacked; see `Statements`."""
+        raise NotImplementedError
 
     def helper(
         self,

@@ -21,7 +21,7 @@ import numpy as np
 from gymcore import error
 from gymcore.core import Env as AnyEnv
 from gymcore.jit.conversion.assembly import converted_module, formatted
-from gymcore.jit.conversion.layouts import code_of, items_of, text_of
+from gymcore.jit.conversion.layouts import Layout, code_of, items_of, text_of
 from gymcore.jit.conversion.obstacles import Obstacle, error_of
 from gymcore.jit.conversion.proof import prove
 from gymcore.jit.conversion.source import changed_attributes, find_class, is_own, method_of, reached
@@ -226,8 +226,10 @@ def rendered(path: str, state: np.void, parameters: tuple[float, ...], **kwargs:
     attributes, fields = vars(env), state.dtype.names or ()
     for name in fields:
         owner = next((key for key in attributes if _is_part(name, key)), name)
-        flag = f"has_{name.lstrip('_')}"
+        flag, count = Layout.flag(name), Layout.count(name)
         value = None if flag in fields and not state[flag] else state[name]
+        if value is not None and count in fields:
+            value = value[: state[count][0]]
         setattr(env, owner, with_field(attributes.get(owner), name[len(owner) + 1 :], value))
     names: tuple[str, ...] = getattr(parameters, "_fields", ())
     for name, number in zip(names, parameters, strict=True):

@@ -8,18 +8,19 @@ import enum
 import inspect
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gymcore.jit.conversion.layouts import NUMBERS, Layout, code_of, number_array
+from gymcore.jit.conversion.lists import Growing, item_of
 from gymcore.jit.conversion.obstacles import Obstacle, ObstacleFound
 from gymcore.jit.conversion.source import (
     Source,
     changed_by_methods,
-    is_object_type,
+    has_attributes,
     method_of,
 )
 from gymcore.jit.conversion.tables import Table
@@ -40,6 +41,11 @@ _PURE_NODES = (
     *(ast.List, ast.Dict, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.keyword),
     *(ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context),
 )
+_HAS_ROW = """\
+    for row in items:
+        if (row == value).all():
+            return True
+    return False"""
 _SIMPLE = re.compile(r"[\w.]+(\([^()]*\)|\[[^\[\]]*\])?")
 _REFUSED = {
     ast.Dict: ("is a dict", "use an array, or a variable for each key"),
@@ -91,7 +97,7 @@ class Alias(NamedTuple):
     text: str
 
 
-Binding = Known | Rng | Table | Record | Local | Alias | list[str]
+Binding = Known | Rng | Table | Record | Local | Alias | Growing | list[str]
 """Replaces a local name that is not a variable; a list has the texts of its items."""
 
 
@@ -104,13 +110,14 @@ class Expressions:
         chain: The calls that it runs in.
         bindings: The replacement of each local name that is not a variable.
         only_state: Whether local variables must not be used.
+        round: The rounds of loops that are written round by round.
     """
 
     def __init__(self, unit: Unit, source: Source, chain: Chain, bindings: Mapping[str, Binding]):
         """Begin a function."""
         self.unit, self.source, self.chain = unit, source, chain
         self.bindings: dict[str, Binding] = dict(bindings)
-        self.only_state = False
+        self.only_state, self.round = False, tuple[object, ...]()
         outer = inspect.getclosurevars(source.function).nonlocals
         self._names: dict[str, object] = {**source.function.__globals__, **outer}
         self._locals = source.names | source.outer_names
@@ -253,13 +260,46 @@ class Expressions:
             raise self.obstacle(node, "selects an item by an index that varies", "use an array")
         return f"{owner[0]}_{key}", owner[1].items[str(key)]
 
+    def growing(self, node: ast.AST) -> Growing | None:
+        """Return the list that grows that an expression is, or None."""
+        if isinstance(node, ast.Name):
+            binding = self.bindings.get(node.id)
+            local = self.local_list(node.id) if binding is None else None
+            return binding if isinstance(binding, Growing) else local[0] if local else None
+        path = self.path(node)
+        if path is None or not path[1].grows:
+            return None
+        name, layout = path
+        return Growing(f"state.{name}", f"state.{layout.count(name)}", len(layout.shape) > 1)
+
+    def local_list(self, name: str) -> tuple[Growing, np.dtype, tuple[int, ...]] | None:
+        """Return a local list that grows, with dtype and shape of the array; or None."""
+        if name not in self.source.grown:
+            return None
+        nodes = (node for node in ast.walk(self.source.tree) if isinstance(node, ast.Name))
+        loads = (n for n in nodes if n.id == name and isinstance(n.ctx, ast.Load))
+        kinds = set().union(*map(self.kinds, loads))
+        array = item_of(kinds) if {kind.type for kind in kinds} == {list} else None
+        title = f"{name}_" if name in RESERVED else name
+        return array and (Growing(title, f"{title}_count", len(array[1]) > 1), *array)
+
+    def has_rows(self, node: ast.AST) -> bool:
+        """Return whether an expression was a list of lists or tuples."""
+        items = [kind.item for kind in self.kinds(node) if kind.type is list and kind.item]
+        return bool(items) and all(item.type in (list, tuple) for item in items)
+
+    def row(self, node: ast.expr) -> str:
+        """Return the text of a list or tuple as an array."""
+        items = self.elements(node)
+        return f"np.array([{', '.join(items)}])" if items else self.text(node)
+
     def record(self, node: ast.AST) -> Record | None:
         """Return the object in the state that an expression is, or None."""
         binding = self.bindings.get(node.id) if isinstance(node, ast.Name) else None
         if isinstance(binding, Record):
             return binding
         path = self.path(node)
-        if path is None or path[1].optional or not is_object_type(path[1].kind):
+        if path is None or path[1].optional or not has_attributes(path[1].kind):
             return None
         text = ast.unparse(node)
         this = self.bindings.get(self.source.self_name)
@@ -304,7 +344,7 @@ class Expressions:
         if isinstance(node, ast.Name) and isinstance(binding := self.bindings.get(node.id), list):
             return binding
         path = self.path(node)
-        if path is not None:
+        if path is not None and not path[1].grows:
             name, layout = path
             if layout.items is not None:
                 return [f"state.{field.name}" for field in layout.parts(name)]
@@ -315,7 +355,9 @@ class Expressions:
             items = table.items()
             return [self.table_text(item, node) for item in items.values()] if items else None
         kinds = self.kinds(node)
-        kind = kinds.pop() if isinstance(node, ast.Name) and len(kinds) == 1 else None
+        is_item = isinstance(node, ast.Subscript) and self.growing(node.value) is not None
+        is_name = isinstance(node, ast.Name) and self.growing(node) is None
+        kind = kinds.pop() if (is_name or is_item) and len(kinds) == 1 else None
         if kind is None or kind.type not in (list, tuple) or not kind.shape:
             return None
         return [f"{self.text(node)}[{k}]" for k in range(kind.shape[0])]
@@ -334,6 +376,7 @@ class Expressions:
         """Return the text of an expression that a name is bound to; tuples stay tuples."""
         path = self.path(node)
         is_tuple = path is not None and path[1].kind is tuple and len(path[1].shape) == 1
+        is_tuple |= isinstance(node, ast.Subscript) and self.has_rows(node.value)
         texts = self.elements(node) if is_tuple else None
         if texts and len(texts) <= 8:
             return tuple_of(texts)
@@ -351,17 +394,31 @@ class Expressions:
 
     def joined(self, nodes: Iterable[ast.AST]) -> str:
         """Return the texts of expressions, separated by commas."""
-        return ", ".join(map(self.flat, nodes))
+        return ", ".join(self.each(self.flat, nodes))
+
+    def each(self, convert: Callable[[Any], str], nodes: Iterable[ast.AST]) -> list[str]:
+        """Return the texts of expressions, whose obstacles are all listed."""
+        texts, problem = [], None
+        for node in nodes:
+            try:
+                texts.append(convert(node))
+            except ObstacleFound as found:
+                self.unit.obstacles.append(found.obstacle)
+                problem = found
+        if problem is not None:
+            raise problem
+        return texts
 
     def replaced(self, node: ast.AST, texts: Mapping[ast.AST, str] | None = None) -> str:
         """Return the original's text with the texts of its parts, which `texts` may contain."""
         start, end = _place(node)
         pieces = []
-        children = (c for c in ast.iter_child_nodes(node) if isinstance(c, (ast.expr, ast.keyword)))
-        for child in sorted(children, key=_place):
+        parts = (c for c in ast.iter_child_nodes(node) if isinstance(c, (ast.expr, ast.keyword)))
+        children = sorted(parts, key=_place)
+        converted = self.each(lambda part: (texts or {}).get(part) or self.text(part), children)
+        for child, text in zip(children, converted, strict=True):
             place = _place(child)
-            text = (texts or {}).get(child)
-            pieces += [self.source.segment(start, place[0]), text or self.text(child)]
+            pieces += [self.source.segment(start, place[0]), text]
             start = place[1]
         return "".join([*pieces, self.source.segment(start, end)])
 
@@ -404,6 +461,8 @@ class Expressions:
             return tuple_of(binding)
         elif isinstance(binding, Alias):
             return binding.text
+        elif (growing := self.growing(node)) is not None:
+            return growing.text
         elif isinstance(binding, Table):
             return self.table_text(binding, node)
         elif isinstance(binding, Rng):
@@ -428,9 +487,7 @@ class Expressions:
     def _attribute(self, node: ast.Attribute) -> str | None:
         path = self.path(node)
         if path is not None:
-            name, layout = path
-            is_record = layout.items is not None
-            return tuple_of(self.elements(node) or []) if is_record else f"state.{name}"
+            return self._stored(node, *path)
         record, is_env = self.record(node.value), self.is_self(node.value)
         if (record is not None or is_env) and node.attr in ("np_random", "_np_random"):
             return self._rng(node)
@@ -455,6 +512,13 @@ class Expressions:
         is_enum = any(issubclass(kind, enum.Enum) for kind in self.types(node.value))
         return self.text(node.value) if is_enum and node.attr == "value" else None
 
+    def _stored(self, node: ast.AST, name: str, layout: Layout) -> str:
+        growing = self.growing(node)
+        if growing is not None:
+            return growing.text
+        is_record = layout.items is not None
+        return tuple_of(self.elements(node) or []) if is_record else f"state.{name}"
+
     def _rng(self, node: ast.AST) -> str:
         if not self.unit.seeded:
             change = "call `super().reset(seed=seed)` first"
@@ -464,23 +528,35 @@ class Expressions:
     def _subscript(self, node: ast.Subscript) -> str | None:
         path = self.path(node)
         if path is not None:
-            return f"state.{path[0]}"
+            return self._stored(node, *path)
         index = self.known(node.slice)
         items = self.bindings.get(node.value.id) if isinstance(node.value, ast.Name) else None
         if isinstance(items, list) and index is not None and isinstance(index.value, int):
             return items[index.value]
-        if isinstance(node.ctx, ast.Store):
-            return None
-        known = self.known(node)
+        known = self.known(node) if isinstance(node.ctx, ast.Load) else None
         if known is not None:
             return self.value_text(known.value, node)
-        table = self.table(node)
-        return None if table is None else self.table_text(table, node)
+        table = self.table(node) if isinstance(node.ctx, ast.Load) else None
+        if table is not None:
+            return self.table_text(table, node)
+        if isinstance(node.slice, ast.Tuple) or self.types(node.slice) != {tuple}:
+            return None
+        place = self.elements(node.slice)
+        return self.replaced(node, {node.slice: ", ".join(place)}) if place else None
 
     def _list(self, node: ast.List) -> str:
         known = self.known(node)
         if known is not None:
             return self.value_text(known.value, node)
+        starred = [item for item in node.elts if isinstance(item, ast.Starred)]
+        if any(self.elements(item.value) is None for item in starred):
+            parts = [
+                self.text(item.value)
+                if isinstance(item, ast.Starred)
+                else f"np.array([{self.row(item)}])"
+                for item in node.elts
+            ]
+            return f"np.concatenate({tuple_of(parts)})"
         if any(tuple in self.types(item) for item in node.elts):
             return tuple_of([*map(self.flat, node.elts)])
         return f"np.array({self.argument(node)})"
@@ -516,8 +592,14 @@ class Expressions:
             if str in self.types(node):
                 raise self.obstacle(node, *_REFUSED[ast.JoinedStr])
             if not isinstance(node.op, ast.Add):
-                raise self.obstacle(node, "repeats a list", "use an array")
-            return f"np.concatenate(({self.flat(node.left)}, {self.flat(node.right)}))"
+                display = node.left if isinstance(node.left, ast.List) else node.right
+                count = node.right if display is node.left else node.left
+                if not isinstance(display, ast.List) or len(display.elts) != 1:
+                    raise self.obstacle(node, "repeats a list", "use an array")
+                return f"np.full({self.joined([count, *display.elts])})"
+            texts = [self.flat(p) for p in (node.left, node.right) if self.elements(p) != []]
+            texts = [f"np.array({text})" if text[0] == "(" else text for text in texts]
+            return f"np.concatenate({tuple_of(texts)})"
         parts = node.left, node.right
         if self.types(node) >= {np.float32, np.float64}:
             self._doubt_types(node, [*parts])
@@ -540,17 +622,27 @@ class Expressions:
 
     def _unaryop(self, node: ast.UnaryOp) -> str | None:
         truth = self.truth(node) if isinstance(node.op, ast.Not) else None
+        if truth is None and isinstance(node.op, ast.Not) and self.types(node.operand) == {list}:
+            return f"(not {self.condition(node.operand)})"
         return None if truth is None else str(truth)
+
+    def condition(self, node: ast.expr) -> str:
+        """Return the text of a condition; a list is true if it has items."""
+        growing = self.growing(node)
+        if growing is not None:
+            return f"{growing.count}[0] > 0"
+        return f"len({self.text(node)}) > 0" if self.types(node) == {list} else self.flat(node)
 
     def _boolop(self, node: ast.BoolOp) -> str | None:
         truth = self.truth(node)
         if truth is not None:
             return str(truth)
         unknown = [value for value in node.values if self.truth(value) is None]
+        texts = {v: self.condition(v) for v in unknown if self.types(v) == {list}}
         if len(unknown) == len(node.values):
-            return None
+            return self.replaced(node, texts)
         return (" or " if isinstance(node.op, ast.Or) else " and ").join(
-            map(self.enclosed, unknown)
+            texts.get(value) or self.enclosed(value) for value in unknown
         )
 
     def _ifexp(self, node: ast.IfExp) -> str | None:
@@ -558,7 +650,8 @@ class Expressions:
         if truth is None:
             parts = node.body, node.orelse
             self._doubt_types(node, [*parts])
-            return self.replaced(node, {part: self.as_value(part) for part in parts})
+            texts = {part: self.as_value(part) for part in parts}
+            return self.replaced(node, {**texts, node.test: self.condition(node.test)})
         return self.enclosed(node.body if truth else node.orelse)
 
     def _doubt_types(self, node: ast.expr, parts: list[ast.expr]) -> None:
@@ -584,7 +677,8 @@ class Expressions:
             if items[0] and items[1] and len(items[0]) == len(items[1]):
                 equal = _all_equal(items[0], items[1])
                 return equal if isinstance(operation, ast.Eq) else f"(not {equal})"
-            if self.types(node.left) | self.types(right) == {list}:
+            is_list = isinstance(right, ast.List) or list in self.types(right)
+            if is_list and self.types(node.left) | self.types(right) <= {list}:
                 negation = "not " if isinstance(operation, ast.NotEq) else ""
                 return f"({negation}np.array_equal({self.joined([node.left, right])}))"
         if isinstance(operation, (ast.In, ast.NotIn)):
@@ -593,6 +687,11 @@ class Expressions:
         if any(map(self.is_narrow, operands)):
             return self.replaced(node, {part: self.narrow_operand(part) for part in operands})
         return None
+
+    def call_of(self, name: str, body: str, texts: list[str]) -> str:
+        """Return the call of a function of the module with some statements."""
+        names = ("items", "value")[: len(texts)]
+        return f"{self.unit.helper(name, body, names).name}({', '.join(texts)})"
 
     def _is_sequence(self, *nodes: ast.expr) -> bool:
         sequences = {list, tuple}
@@ -614,6 +713,10 @@ class Expressions:
             test = f"({' or '.join(tests) or 'False'})"
         elif isinstance(right, (ast.Tuple, ast.List)):
             return self.replaced(node, {right: tuple_of([*map(self.flat, right.elts)])})
+        elif self.has_rows(right) or (
+            path is not None and path[1].grows and self.elements(node.left)
+        ):
+            test = self.call_of("has_row", _HAS_ROW, [self.text(right), self.row(node.left)])
         elif path is not None and len(path[1].shape) == 1:
             test = f"np.any({self.text(right)} == {self.enclosed(node.left)})"
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -24,9 +24,11 @@ __all__ = [
     "layout_of",
     "leaves",
     "number_array",
+    "room",
     "text_of",
 ]
 
+_LEAST_ROOM, _LONGEST = 32, 150  # items of lists that grow
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
@@ -39,6 +41,8 @@ class Layout(NamedTuple):
         shape: Shape of an array.
         items: Layout of each item of a record, by name.
         optional: Whether the value may be None; a field of its own says whether it is.
+        grows: Whether the value is a list that has from 0 to `shape[0]` items. A field of its own,
+            an array of one element, has their number.
     """
 
     kind: type
@@ -46,6 +50,7 @@ class Layout(NamedTuple):
     shape: tuple[int, ...] = ()
     items: dict[str, Layout] | None = None
     optional: bool = False
+    grows: bool = False
 
     def fields(self, name: str) -> Iterator[Field]:
         """Yield the fields of the state."""
@@ -55,6 +60,9 @@ class Layout(NamedTuple):
 
     def parts(self, name: str) -> list[Field]:
         """Return the fields without the one for None."""
+        if self.grows and self.dtype is not None:
+            count = Field(self.count(name), np.dtype(np.int64), (1,))
+            return [Field(name, self.dtype, self.shape), count]
         if self.dtype is not None:
             return [Field(name, self.dtype, self.shape)]
         items = (self.items or {}).items()
@@ -64,6 +72,31 @@ class Layout(NamedTuple):
     def flag(name: str) -> str:
         """Return the name of the field that is False if the value is None."""
         return f"has_{name.lstrip('_')}"
+
+    @staticmethod
+    def count(name: str) -> str:
+        """Return the name of the field with the number of items of a list that grows."""
+        return f"length_of_{name.lstrip('_')}"
+
+    def growing(self, name: str, wanted: str) -> Layout:
+        """Return the layout for the attribute `name` whose part `wanted` is a list that grows."""
+        if name == wanted:
+            return self._replace(shape=(room(self.shape[0]), *self.shape[1:]), grows=True)
+        if self.items is None:
+            return self
+        parts = self.items.items()
+        return self._replace(items={k: v.growing(f"{name}_{k}", wanted) for k, v in parts})
+
+    def without(self, unread: Callable[[str], bool]) -> Layout:
+        """Return the layout without lists that grow and are not read."""
+        items = (self.items or {}).items()
+        parts = {k: v.without(unread) for k, v in items if not (v.grows and unread(k))}
+        return self._replace(items=parts) if self.items else self
+
+
+def room(longest: int) -> int:
+    """Return the room for a list that grows, after the largest number of items that it had."""
+    return max(_LEAST_ROOM, 4 * longest)
 
 
 def items_of(value: object) -> dict[str, object] | None:
@@ -145,6 +178,14 @@ def _layout_of_values(values: list[object], is_assigned: bool) -> Layout:
         return Layout(kind, np.dtype(np.int64))
     lengths = {len(v) for v in values if isinstance(v, (list, tuple, dict))}
     lengths |= {len(v) for v in values if isinstance(v, np.ndarray) and v.ndim}
+    if len(lengths) > 1 and kind is list:
+        if max(lengths) >= _LONGEST:
+            change = "give it a fixed length, such as an array and a count"
+            raise ValueError(f"grows to {max(lengths)} items", change)
+        items = [item for value in values for item in value]  # type: ignore[attr-defined]
+        part = _layout_of_values(items, is_assigned)
+        if part.dtype is not None and not part.grows:
+            return Layout(list, part.dtype, (room(max(lengths)), *part.shape), grows=True)
     if len(lengths) > 1:
         raise ValueError(
             "changes its length during an episode",

@@ -22,6 +22,7 @@ from gymcore.specs.entry_points import load_env_creator
 from gymcore.specs.lookup import spec as spec_of
 
 __all__ = [
+    "GROWING",
     "MUTATING",
     "Source",
     "attributes_in",
@@ -29,6 +30,7 @@ __all__ = [
     "changed_by_methods",
     "find_class",
     "function_of",
+    "has_attributes",
     "is_object",
     "is_object_type",
     "is_own",
@@ -46,6 +48,8 @@ MUTATING = frozenset(
     )
 )
 """Methods that change the object that they belong to."""
+GROWING = frozenset(("append", "extend", "insert", "pop", "remove"))
+"""Methods that change the length of a list."""
 _NOT_OWN = re.compile(
     r"(gymnasium|gym)\.(core|spaces|logger|utils|error|vector|wrappers)\b|gymcore\b|numpy\b"
 )
@@ -94,7 +98,7 @@ class Source:
     def local(self, tree: ast.FunctionDef, defaults: dict[str, object]) -> Source:
         """Return the source of a function that is defined in this one."""
         result = copy.copy(self)
-        for name in ("stores", "loads", "changed_items"):
+        for name in ("stores", "loads", "changed_items", "grown"):
             vars(result).pop(name, None)
         result.tree, result.owner, result.defaults = tree, None, defaults
         result.outer_self, result.outer_names = self.self_name, self.names | self.outer_names
@@ -155,6 +159,19 @@ class Source:
         beside = [block for block in texts if any(re.match(rf"{name}\b.*= \[\]", t) for t in block)]
         count = sum(text.startswith(appends) for block in beside for text in block)
         return len(beside) == 1 and count == ast.unparse(self.tree).count(appends)
+
+    @functools.cached_property
+    def grown(self) -> set[str]:
+        """The local lists that a method changes in another block than that which creates them."""
+        calls = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        names = {
+            call.value.id
+            for call in calls
+            if isinstance(call, ast.Attribute)
+            and isinstance(call.value, ast.Name)
+            and call.attr in GROWING
+        }
+        return {name for name in names & self.locals if not self.is_flat_list(name)}
 
     def output_role(self, name: str) -> str:
         """Return "observation" or "info" if a name is only used as such a result."""
@@ -236,8 +253,12 @@ def is_object_type(kind: type) -> bool:
 
 def is_object(value: object) -> bool:
     """Return whether the attributes of a value can be stored in lanes, as those of a record."""
-    kind: Any = type(value)  # mypy does not take it as hashable
-    return is_object_type(kind) or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+    return has_attributes(type(value))
+
+
+def has_attributes(kind: Any) -> bool:  # mypy does not take every type as hashable
+    """Return whether the attributes of objects of a type can be stored in lanes."""
+    return is_object_type(kind) or dataclasses.is_dataclass(kind)
 
 
 def method_of(cls: type, name: str) -> object:
@@ -306,7 +327,7 @@ def changed_by_methods(kind: type) -> dict[str, bool]:
 
 
 def read_attributes(source: Source) -> set[str]:
-    """Return the attributes of `self` that a function reads for more than changing them."""
+    """Return the attributes that a function reads for more than changing them."""
     changes = {
         id(node.targets[0]) for node in ast.walk(source.tree) if isinstance(node, ast.Assign)
     }
@@ -321,8 +342,10 @@ def read_attributes(source: Source) -> set[str]:
     }
     return {
         node.attr
-        for node in attributes_in(source)
-        if isinstance(node.ctx, ast.Load) and id(node) not in roots
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and id(node) not in roots
     }
 
 

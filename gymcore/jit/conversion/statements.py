@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MethodType
 
 import numpy as np
 
 from gymcore import spaces
-from gymcore.jit.conversion.calls import Calls
+from gymcore.jit.conversion.calls import Calls, name_at
 from gymcore.jit.conversion.expressions import (
     Alias,
     Binding,
     Known,
     Local,
+    Record,
     name_of,
     tuple_of,
     word_in,
@@ -39,7 +41,9 @@ _IGNORED = re.compile(
 _UNEXPECTED = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
 _VALUE = " as a value"  # in the role of `reset` and `step` that return the observation
 # Changes and draws, which a function that only observes must not contain.
-_CHANGES = re.compile(r"(?m)^ *state\.[\w\[\], :.]* [-+*/%&|]?=|\brng\b")
+_CHANGES = re.compile(
+    r"(?m)^ *state\.[\w\[\], :.]* [-+*/%&|]?=|\brng\b|\(state\.\w+, state\.length_of_"
+)
 
 
 class Statements(Calls):
@@ -144,7 +148,7 @@ class Statements(Calls):
                 return bool(taken) and self._inlined(taken)
             self.emit("else:")
             return self._nested(taken)
-        self.emit(f"{word} {self.flat(node.test)}:", node.col_offset)
+        self.emit(f"{word} {self.condition(node.test)}:", node.col_offset)
         bindings = dict(self.bindings)
         ends = self._nested(node.body)
         self.bindings = bindings
@@ -161,17 +165,66 @@ class Statements(Calls):
             self.emit("else:")
         return bool(statements) and self._nested(statements)
 
-    def _do_for(self, node: ast.For) -> None:
+    def _do_for(self, node: ast.For) -> bool | None:
+        rounds = self._rounds(node.target, node.iter)
+        jumps = (ast.Break, ast.Continue)
+        if rounds and not any(isinstance(part, jumps) for part in ast.walk(node)):
+            before, ends = self.round, False
+            for k, bindings in enumerate(rounds):
+                self.bindings |= bindings
+                self.round = *before, (node, k)
+                ends = ends or self._inlined(node.body)
+            self.round = before
+            return ends or (bool(node.orelse) and self._inlined(node.orelse))
         header, first = self._loop(node.target, node.iter)
         self.emit(header, node.col_offset)
         self.lines += [f"{'    ' * self._indent}    {line}" for line in first]
         self._nested(node.body)
         self._orelse(node.orelse)
+        return None
 
     def _do_while(self, node: ast.While) -> None:
-        self.emit(f"while {self.flat(node.test)}:", node.col_offset)
+        self.emit(f"while {self.condition(node.test)}:", node.col_offset)
         self._nested(node.body)
         self._orelse(node.orelse)
+
+    def _rounds(self, target: ast.expr, items: ast.expr) -> list[dict[str, Binding]] | None:
+        """Return what the names stand for in each round of a loop that is written round by round.
+
+        These are loops over texts, such as keys, and over objects in the state; None for others.
+        """
+        called = ast.unparse(items.func) if isinstance(items, ast.Call) else ""
+        if isinstance(items, ast.Call) and called in ("enumerate", "zip"):
+            parts = [ast.Constant(None), *items.args] if called == "enumerate" else items.args
+            targets = target.elts if isinstance(target, ast.Tuple) else []
+            columns = [self._rounds(*pair) for pair in zip(targets, parts, strict=False)]
+            lengths = [len(column) for column in columns if column]
+            if len(targets) != len(parts) or not lengths:
+                return None
+            rounds: list[dict[str, Binding]] = [{} for _ in range(min(lengths))]
+            for part, inner, column in zip(targets, parts, columns, strict=True):
+                for k, names in enumerate(rounds):
+                    text = "" if column or called == "enumerate" else f"{self.enclosed(inner)}[{k}]"
+                    other: Binding = Alias(text) if text else Known(k)
+                    names |= column[k] if column else {ast.unparse(part): other}
+            return rounds
+        path = self.path(items)
+        nodes = items.elts if isinstance(items, (ast.Tuple, ast.List)) else []
+        if path is not None and path[1].items:
+            texts = (f"{ast.unparse(items)}[{k}]" for k in range(len(path[1].items)))
+            nodes = [ast.parse(text, mode="eval").body for text in texts]
+        records = [record for record in map(self.record, nodes) if record is not None]
+        if records and len(records) == len(nodes) and isinstance(target, ast.Name):
+            return [{target.id: record} for record in records]
+        known = self.known(items)
+        values = [*known.value] if known and isinstance(known.value, Iterable) else []
+        parts = (part for v in values for part in (v if isinstance(v, tuple) else [v]))
+        if not any(isinstance(part, str) for part in parts):
+            return None
+        if isinstance(target, ast.Tuple):
+            names = [part.id for part in target.elts if isinstance(part, ast.Name)]
+            return [dict(zip(names, map(Known, v), strict=False)) for v in values]
+        return [{ast.unparse(target): Known(value)} for value in values]
 
     def _loop(self, target: ast.expr, items: ast.expr) -> tuple[str, list[str]]:
         """Return the header of a loop, and the statements that its body begins with."""
@@ -184,6 +237,9 @@ class Statements(Calls):
         if table is None or (table.is_row() and not counter):
             texts = self.elements(items) if table is None else None
             text = tuple_of(texts) if texts else self.text(items)
+            if isinstance(target, ast.Tuple) and not texts and self.has_rows(items):
+                row = ", ".join(f"row[{k}]" for k in range(len(target.elts)))
+                return f"for row in {text}:", [f"{self.joined(target.elts)} = {row}"]
             return f"for {self.text(target)} in {text}:", []
         counter = counter or f"{target.id if isinstance(target, ast.Name) else 'item'}_index"
         part = table.at(counter)
@@ -295,7 +351,11 @@ class Statements(Calls):
         """Return whether an expression calls `reset` or `step`, such as that of a base class."""
         if not self._root or not isinstance(node, ast.Call) or not self._is_own_call(node):
             return False
-        return isinstance(node.func, ast.Attribute) and node.func.attr in ("reset", "step")
+        if not isinstance(node.func, ast.Attribute) or node.func.attr not in ("reset", "step"):
+            return False
+        known = self.called(node)
+        this = getattr(known and known.value, "__self__", None)
+        return hasattr(this.layout.kind if isinstance(this, Record) else this, "unwrapped")
 
     def _base_call(self, call: ast.Call, returns_observation: bool = False) -> str:
         """Return the call of a base class's `reset` or `step`, which writes what it returns."""
@@ -372,10 +432,19 @@ class Statements(Calls):
             self.outputs.add(name)
             self._write_output(role, value, "state.")
             return
-        if isinstance(value, ast.List) and not value.elts:
+        local = self.local_list(name)
+        if local is not None:
+            growing, dtype, shape = local
+            name = "bool_" if dtype == np.bool_ else dtype.name
+            self.emit(f"{growing.items} = np.empty({shape}, np.{name})")
+            self.emit(f"{growing.count} = np.zeros(1, np.int64)")
+            if not _is_empty(value):
+                self.emit(self.list_call(growing, "assign", [value]))
+            return
+        if _is_empty(value):
             if not self.source.is_flat_list(name):
-                change = "use an array of fixed length and a count"
-                raise self.obstacle(node, "is a list that grows in a loop or a branch", change)
+                reason = "is a list that grows, whose items are not all alike or not numbers"
+                raise self.obstacle(node, reason, "append numbers, or tuples of numbers")
             self.bindings[name] = []
             return
         is_only = self.source.stores[name] == 1
@@ -395,7 +464,8 @@ class Statements(Calls):
             if path is not None and path[1].shape and name not in self.source.changed_items:
                 rebound = {name for name, whole in changed_attributes(self.source) if whole}
                 copy = ".copy()" if path[0] in rebound else ""
-            text = self.as_value(value) if path is not None else self.flat(value)
+            is_row = isinstance(value, ast.Subscript) and self.has_rows(value.value)
+            text = self.as_value(value) if path is not None or is_row else self.flat(value)
             copy = copy if text.startswith("state.") else ""
             self.emit(f"{self.text(target)} = {text}{copy}", node.col_offset)
 
@@ -425,6 +495,8 @@ class Statements(Calls):
                 raise self.obstacle(node, reason, "assign each in a statement")
             pairs = zip(target.elts, value.elts, strict=True)
             stored = [(part, item) for part, item in pairs if part in used]
+            emptied = [pair for pair in stored if self.growing(pair[0]) and _is_empty(pair[1])]
+            stored = [pair for pair in stored if pair not in emptied]
             names = [f"new_{k}" for k in range(len(stored))]
             copies = [
                 f"{self.flat(item)}{'.copy()' * (np.ndarray in self.types(item))}"
@@ -435,6 +507,8 @@ class Statements(Calls):
             for (part, _), name in zip(stored, names, strict=True):
                 self.bindings[name] = Alias(name)
                 self._assign(node, part, ast.Name(name, ast.Load(), lineno=node.lineno))
+            for part, item in emptied:
+                self._assign(node, part, item)
             return
         is_display = isinstance(value, ast.Tuple) or self.table(value) is not None
         texts = self.elements(value) if is_display else None
@@ -470,6 +544,8 @@ class Statements(Calls):
             method = MethodType(layout.kind.__init__, self.record(target))  # type: ignore[misc]
             keywords = {keyword.arg or "": keyword.value for keyword in value.keywords}
             self.emit(self.own_call(value, method, value.args, keywords))
+        elif (growing := self.growing(target)) is not None:
+            self.emit(self.list_call(growing, "assign", [value]))
         elif layout.items is not None:
             fields, texts = layout.parts(name), self._record_items(value, layout)
             if texts is None or len(texts) != len(fields):
@@ -490,9 +566,16 @@ class Statements(Calls):
         if isinstance(value, ast.Call):
             known = self.known(value.func)
             if known is not None and known.value is layout.kind:
-                keywords = {keyword.arg: keyword.value for keyword in value.keywords}
-                rest = [keywords[n] for n in layout.items or () if n in keywords]
-                return [self.flat(part) for part in (*value.args, *rest)]
+                names = list(layout.items or ())
+                given = dict(zip(names, self._unpacked(value.args), strict=False))
+                given |= {keyword.arg or "": keyword.value for keyword in value.keywords}
+                defaults = inspect.signature(layout.kind).parameters
+                return [
+                    self.flat(given[name])
+                    if name in given
+                    else self.value_text(defaults[name].default, value)
+                    for name in names
+                ]
         if isinstance(value, ast.Dict):
             return [*map(self.flat, value.values)]
         if isinstance(value, ast.Name) and isinstance(self.bindings.get(value.id), Alias):
@@ -537,6 +620,9 @@ class Statements(Calls):
     def _do_augassign(self, node: ast.AugAssign) -> None:
         target = node.target
         if self._is_unused(target):
+            return
+        if (growing := self.growing(_loaded(target))) is not None:
+            self.emit(self.list_call(growing, "extend", [node.value]))
             return
         path, where = self.path(target), self.text(_loaded(target))
         operator = self.source.operator_of(node)
@@ -596,7 +682,7 @@ class Statements(Calls):
             self._write_output(role, value, "state.")
             return
         later = Statements(self.unit, self.source, self.chain, self.bindings, role)
-        later.only_state = True
+        later.only_state, later.round = True, self.round
         count = len(self.unit.obstacles)
         try:
             later._write_output(role, value, "")
@@ -696,6 +782,25 @@ class Statements(Calls):
         self.unit.info_layouts[name] = layout
         return layout
 
+    def _unpacked(self, args: list[ast.expr]) -> Iterator[ast.expr]:
+        """Yield arguments, and the items of those that are unpacked."""
+        for part in args:
+            if not isinstance(part, ast.Starred):
+                yield part
+                continue
+            value, kinds = part.value, self.kinds(part.value)
+            shape = kinds.pop().shape if len(kinds) == 1 else None
+            if isinstance(value, ast.Call) and shape:  # which is evaluated once
+                self.emit(f"items = {self.flat(value)}")
+                items: list[str] | None = [f"items[{k}]" for k in range(shape[0])]
+            else:
+                items = self._items_of(value)
+            if items is None:
+                raise self.obstacle(part, "unpacks a value of unknown length", "write each item")
+            for item in items:
+                self.bindings[item] = Alias(item)
+                yield name_at(item, part)
+
     # --- helpers ---------------------------------------------------------------------------------
 
     def helper(
@@ -708,12 +813,14 @@ class Statements(Calls):
     ) -> Helper:
         """Return the helper for a function in the call `node`."""
         chain = *self.chain, node
-        key = source.tree, chain, role
+        key = source.tree, chain, role, self.round
         if key not in self.unit.texts:
             if source.tree in self.unit.active:
                 raise self.obstacle(node, "calls itself", "write it as a loop")
             self.unit.active.add(source.tree)
-            body = Statements(self.unit, source, chain, bindings, role).run()
+            inner = Statements(self.unit, source, chain, bindings, role)
+            inner.round = self.round
+            body = inner.run()
             self.unit.active.discard(source.tree)
             used = tuple(name for name in passed if word_in(name, body))
             name = source.tree.name
@@ -723,16 +830,24 @@ class Statements(Calls):
         return self.unit.texts[key]
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp, name: str) -> str:
-        """Return the call of a helper that runs the loop of a comprehension."""
-        part = node.generators[0]
-        if len(node.generators) != 1 or name not in ("any", "all", "sum", "list", "tuple"):
+        """Return the call of a helper that runs the loops of a comprehension."""
+        width = self._width(node.elt) if name == "list" else 0
+        if name not in ("any", "all", "sum", "list", "tuple") or width is None:
             raise self.obstacle(node, "is a comprehension of this kind", "write it as loops")
-        if self.types(node.elt) & {tuple, list, np.ndarray} or "zip(" in ast.unparse(part.iter):
-            raise self.obstacle(node, "is a comprehension of this kind", "write it as loops")
-        bindings = dict(self.bindings)
-        header, first = self._loop(part.target, part.iter)
-        element = self.enclosed(node.elt)
-        tests = " and ".join(map(self.enclosed, part.ifs))
+        bindings, head, lengths = dict(self.bindings), list[str](), list[str]()
+        margin = ""
+        for part in node.generators:
+            if "zip(" in ast.unparse(part.iter):
+                raise self.obstacle(node, "is a comprehension of this kind", "write it as loops")
+            header, first = self._loop(part.target, part.iter)
+            items = re.fullmatch(r"for .*? in (?:range\(([^,]*)\)|(.*)):", header)
+            lengths.append((items[1] or f"len({items[2]})") if items else "0")
+            head += [margin + header, *(f"{margin}    {line}" for line in first)]
+            margin += "    "
+            if part.ifs:
+                head.append(f"{margin}if {' and '.join(map(self.enclosed, part.ifs))}:")
+                margin += "    "
+        element = self.joined(node.elt.elts) if width else self.enclosed(node.elt)
         self.bindings = bindings
         before, last = ["result = 0"], ["return result"]
         if name in ("any", "all"):
@@ -742,27 +857,35 @@ class Statements(Calls):
         elif name == "sum":
             inner = [f"result += {element}"]
         else:
-            items = re.fullmatch(r"for .*? in (?:range\(([^,]*)\)|(.*)):", header)
-            length = (items[1] or f"len({items[2]})") if items else "0"
-            before = [f"result = np.empty({length}, {self._dtype_of(node.elt)})", "count = 0"]
+            shape = " * ".join(lengths)
+            shape = f"({shape}, {width})" if width else shape
+            before = [f"result = np.empty({shape}, {self._dtype_of(node.elt)})", "count = 0"]
             inner = [f"result[count] = {element}", "count += 1"]
             last = ["return result[:count]"]
-        if tests:
-            inner = [f"if {tests}:", *(f"    {line}" for line in inner)]
-        lines = [*before, header, *(f"    {line}" for line in (*first, *inner)), *last]
+        lines = [*before, *head, *(margin + line for line in inner), *last]
         body = "\n".join(f"    {line}" for line in lines)
         used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-        targets = {n.id for n in ast.walk(part.target) if isinstance(n, ast.Name)}
+        names_of = (ast.walk(part.target) for part in node.generators)
+        targets = {n.id for nodes in names_of for n in nodes if isinstance(n, ast.Name)}
         views = (self.bindings[n] for n in used if isinstance(self.bindings.get(n), Table))
         free = {f"{n}_" if n in RESERVED else n for n in (used - targets) & self.source.names}
+        lists = (self.growing(part) for part in ast.walk(node) if isinstance(part, ast.Name))
+        free |= {g.count for g in lists if g is not None and "." not in g.count}
         free |= {index for view in views if isinstance(view, Table) for index in view.indices}
         names = tuple(sorted(n for n in free if word_in(n, body)))
         title = f"{name}_of_{'_'.join(sorted(targets))}".replace("list_of", "values_of")
         helper = self.unit.helper(title, body, names)
         return f"{helper.name}({', '.join([*helper.first, *names])})"
 
+    def _width(self, node: ast.expr) -> int | None:
+        """Return the number of items of an element, 0 for a number; None if it is neither."""
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return len(node.elts)
+        return None if self.types(node) & {tuple, list, np.ndarray} else 0
+
     def _dtype_of(self, node: ast.expr) -> str:
-        types = self.types(node)
+        parts = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
+        types = set().union(*map(self.types, parts))
         if not types:
             return "np.int64" if isinstance(node, ast.Name) else "np.float64"
         if types <= {bool, np.bool_}:
@@ -777,6 +900,10 @@ def _loaded(target: ast.expr) -> ast.expr:
         if isinstance(old, ast.expr) and isinstance(new, ast.expr):
             ast.copy_location(new, old)
     return read
+
+
+def _is_empty(node: ast.AST) -> bool:
+    return isinstance(node, ast.List) and not node.elts
 
 
 def _message(node: ast.expr) -> str:

@@ -26,7 +26,7 @@ from gymcore.jit.conversion.source import (
 __all__ = ["Chain", "Kind", "Trace", "kind_of"]
 
 EPISODES, STEPS, PROBED_STEPS = 10, 200, 25
-MAX_SAMPLES = 20  # of different types
+MAX_SAMPLES = 200  # of different types
 
 Chain = tuple[object, ...]
 """The calls that a function runs in: "reset" or "step" first, then the syntax of each call."""
@@ -37,11 +37,15 @@ _PROBED = (
 
 
 class Kind(NamedTuple):
-    """The type of a value, with dtype and shape of an array, and the length of a sequence."""
+    """The type of a value, with dtype and shape of an array, and the length of a sequence.
+
+    Of a list or tuple, `item` is the kind of its first item.
+    """
 
     type: type
     dtype: np.dtype | None = None
     shape: tuple[int, ...] | None = None
+    item: Kind | None = None
 
 
 def kind_of(value: object) -> Kind:
@@ -51,7 +55,8 @@ def kind_of(value: object) -> Kind:
         return _scalar_kind(kind)
     if isinstance(value, np.ndarray):
         return Kind(np.ndarray, value.dtype, value.shape)
-    return Kind(kind, None, (len(value) if isinstance(value, Sized) else 0,))
+    item = kind_of(value[0]) if isinstance(value, (list, tuple)) and value else None
+    return Kind(kind, None, (len(value) if isinstance(value, Sized) else 0,), item)
 
 
 @functools.cache
@@ -133,8 +138,8 @@ class Trace:
             _, info = self._called("reset", env.reset, seed=episode)
             self._record(info)
             for step in range(STEPS):
-                entries[step > 0].add(self._narrow_attributes())
                 if step < PROBED_STEPS or step % 8 == 0:
+                    entries[step > 0].add(self._narrow_attributes())
                     name = "step" if step else "first"
                     result = self._called(name, env.step, space.sample())
                 else:

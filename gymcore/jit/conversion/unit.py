@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gymcore.jit.conversion.layouts import NUMBERS, Layout, layout_of
+from gymcore.jit.conversion.layouts import NUMBERS, Layout, layout_of, room
+from gymcore.jit.conversion.lists import item_of
 from gymcore.jit.conversion.obstacles import Obstacle
 from gymcore.jit.conversion.source import (
     Source,
@@ -33,7 +34,6 @@ RESERVED = frozenset(
     )
 )
 """Names that functions and local variables of the original cannot keep."""
-_ZEROS = 20  # that a growing list is proposed to be filled with
 _SHAPED = frozenset(("zeros", "ones", "full", "empty", "eye", "arange", "linspace"))
 
 
@@ -99,6 +99,9 @@ class Unit:
         self.bad: dict[str, tuple[str, str]] = {}
         for name in sorted(trace.names - {"np_random", "_np_random"}):
             samples = trace.samples.get(name) or [trace.initial.get(name)]
+            if all(isinstance(value, list) and not value for value in samples):
+                self.layouts[name] = self._list_layout(name)
+                continue
             if name not in self.assigned:
                 samples = [*samples, trace.initial.get(name)]
             try:
@@ -107,31 +110,25 @@ class Unit:
                 self.bad[name] = "refers to itself", "keep it out of `reset` and `step`"
             except ValueError as problem:
                 reason, change = problem.args
-                change = change.replace("it", f"`self.{name}`", 1)
-                self.bad[name] = reason, self._padding(name, samples) or change
-        # Attributes that only `render` reads are left out if a lane cannot have them.
+                self.bad[name] = reason, change.replace("it", f"`self.{name}`", 1)
+        # Attributes that only `render` reads are left out if a lane cannot have them, or if they
+        # may grow beyond their room.
         ran = (source for source in self.sources if source.function in trace.owners)
         needed = {name for source in ran for name in read_attributes(source)}
-        self.read -= self.bad.keys() - needed
+        self.layouts = {
+            name: layout.without(lambda part: part not in needed)
+            for name, layout in self.layouts.items()
+        }
+        lists = {name for name, layout in self.layouts.items() if layout.grows}
+        self.read -= (self.bad.keys() | lists) - needed
         self.begin()
 
-    def _padding(self, name: str, samples: list[object]) -> str:
-        """Return changes that fill a list of numbers with zeros, if it grows and has none."""
-        lists = [set(value) for value in samples if isinstance(value, list)]
-        numbers = set().union(*lists)
-        if len(lists) < len(samples) or not all(isinstance(v, NUMBERS) and v for v in numbers):
-            return ""
-        lines = []
-        for source, node in ((s, node) for s in self.sources for node in ast.walk(s.tree)):
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == f"self.{name}":
-                text = f"{ast.unparse(node)} + [0] * {_ZEROS}"
-            elif isinstance(node, ast.Call) and ast.unparse(node.func) == f"self.{name}.append":
-                item = ast.unparse(node.args[0])
-                text = f"self.{name}[self.{name}.index(0)] = {item}"
-            else:
-                continue
-            lines.append(f"in line {node.lineno + source.first_line - 1} write `{text}`")
-        return f"fill it with zeros to a fixed length: {', '.join(lines)}"
+    def _list_layout(self, name: str) -> Layout:
+        """Return the layout of a list that only has items while a function runs, or never."""
+        nodes = (pair for nodes in self.trace.kinds.values() for pair in nodes.items())
+        kinds = (k for n, k in nodes if isinstance(n, ast.Attribute) and n.attr == name)
+        dtype, shape = item_of(set().union(*kinds)) or (np.dtype(np.float64), (room(0),))
+        return Layout(list, dtype, shape, grows=True)
 
     def begin(self) -> None:
         """Forget what was converted."""
@@ -152,6 +149,11 @@ class Unit:
             for name, value in decisions.items():
                 setattr(self, name, value)
             raise Restart
+
+    def let_grow(self, wanted: str) -> None:
+        """Store a part of the state as a list that grows, and raise `Restart`."""
+        self.layouts = {n: layout.growing(n, wanted) for n, layout in self.layouts.items()}
+        raise Restart
 
     def field_of(self, role: str) -> str:
         """Return the name in the state of the observation or of infos that `step` writes."""

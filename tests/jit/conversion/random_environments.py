@@ -54,6 +54,7 @@ class Random(gym.Env):
         self.cells = np.zeros(4, dtype=np.int64)
         self.pair = [0, 1]
         self.last = None
+        self.queue, self.marks = [0.5, self.x], []
         self.spot = (1, 2)
         self.body = Body(self.np_random.random(), count=self.n)
         self.kept.push(self.x, 0)
@@ -81,6 +82,8 @@ TAIL = """
         self.n = int(self.n) % 1000
         self.v = np.clip(self.v, -9.0, 9.0)
         self.cells %= 50
+        self.queue = [self._bounded(float(z)) for z in self.queue[-6:]]
+        self.marks = self.marks[:5]
         reward = self.x * 0.5 + self.n
         return self._observe(), reward, self.done, self.n > 900, {}
 """
@@ -98,6 +101,8 @@ FLOATS = (
     "self.kept.forces[0]",
     "self.fixed.mass",
     "self.body.DRAG",
+    "sum(self.queue)",
+    "(self.queue[-1] if self.queue else 0.25)",
 )
 INTS = (
     "self.n",
@@ -110,6 +115,9 @@ INTS = (
     "self.spot[0]",
     "self.body.count",
     "self.kept.count",
+    "len(self.queue)",
+    "len(self.marks)",
+    "(self.marks[0][1] if self.marks else 4)",
 )
 DRAWS = (
     "self.np_random.random()",
@@ -169,6 +177,8 @@ def tests(depth: int) -> st.SearchStrategy[str]:
         st.builds("{} == {}".format, number, number),
         st.builds("{} in (1, 3, 4)".format, number),
         st.builds("0.0 < {} <= 1.5".format, part),
+        st.builds("({} % 3, {} % 2) in self.marks".format, number, number),
+        st.builds("self.queue and {} > 1".format, number),
         st.sampled_from(("self.last is None", "self.done", "np.any(self.v > 0.5)", "action == 2")),
     )
     if depth == 0:
@@ -185,6 +195,17 @@ def local(inner: str, outer: str) -> list[str]:
     """Return the lines that define a function in `step` and call it."""
     body = f"    return self._bounded(z * k - {inner})"
     return ["def local(z, k=1.5):", body, f"self.y = local({outer}) + local(self.x, k=0.5)"]
+
+
+def filled(item: str, other: str) -> list[str]:
+    """Return the lines that fill a local list and use it."""
+    lines = [
+        "rest = []",
+        "for w in self.v:",
+        f"    if w > {other}:",
+        f"        rest.append({item})",
+    ]
+    return [*lines, "self.x = sum(rest) + len(rest)"]
 
 
 @functools.cache
@@ -218,6 +239,17 @@ def statements(depth: int) -> st.SearchStrategy[list[str]]:
         simple("self.spot = self.spot if {} else ({} % 3, 1)", tests(1), number),
         simple("self.n = self.spot[0] if self.spot == (1, 2) else {} % 100", number),
         st.builds(local, part, part),
+        simple("self.queue.append({})", part),
+        simple("self.queue.insert({} % 3, {})", number, part),
+        simple("self.queue = [{}, 1.5]", part),
+        simple("self.queue += [{}]", part),
+        simple("self.queue.clear()"),
+        simple("self.x += self.queue.pop() if self.queue else {}", part),
+        simple("self.marks.append(({} % 3, {} % 2))", number, number),
+        simple("self.marks = [({} % 3, 1), *self.marks][:2]", number),
+        simple("self.y += self.marks.pop(0)[1] if self.marks else 0"),
+        simple("self.marks = [(k, c) for k in range({} % 4) for c in (0, 1)]", number),
+        st.builds(filled, part, part),
         simple("self.cells = np.array([self.n, {}, 2, 3]) % 13", number),
     )
     if depth == 0:
@@ -238,6 +270,8 @@ def statements(depth: int) -> st.SearchStrategy[list[str]]:
         nested("for k in range({} % 4):", number),
         nested("for w in self.v:"),
         nested("for k, w in enumerate(self.table):"),
+        nested("for k, c in list(self.marks):"),
+        nested("for w in list(self.queue):"),
     )
 
 

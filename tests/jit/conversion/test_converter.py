@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import pickle
-import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +19,6 @@ import pytest
 import gymcore as gym
 from gymcore import error, jit, spaces
 from gymcore.jit.conversion import converted_text, saved
-from gymcore.jit.conversion.proof import prove
 from tests.docs.test_environment_pages import rows
 from tests.jit.conversion.subjects import CLASSES, Docking, GridWorld, Harbor, Snake, Wind
 
@@ -29,7 +27,7 @@ GYMNASIUM = (
     "classic_control.continuous_mountain_car:Continuous_MountainCarEnv",
     *("classic_control.pendulum:PendulumEnv", "classic_control.acrobot:AcrobotEnv"),
     *("toy_text.frozen_lake:FrozenLakeEnv", "toy_text.cliffwalking:CliffWalkingEnv"),
-    "toy_text.taxi:TaxiEnv",
+    *("toy_text.taxi:TaxiEnv", "toy_text.blackjack:BlackjackEnv"),
 )
 COMPILED = ("cartpole", "frozen_lake")
 
@@ -151,7 +149,7 @@ class Obstacles(gym.Env):
     def step(self, action):
         import random
 
-        self.history.append(action)
+        self.history.append({"action": action})
         if random.random() < 0.5:
             self.seen.add(int(action))
         with open("/dev/null"):
@@ -175,7 +173,7 @@ def test_all_obstacles_are_listed_with_places_and_changes():
         assert obstacle.expression.split("(")[0] in lines[obstacle.line - 1]
         assert str(obstacle) in str(caught.value)
     assert found["self.history"].change.startswith("give `self.history` a fixed length")
-    assert found["random.random()"].change == "draw from `self.np_random`"
+    assert found["random.random()"].change == "write `self.np_random.random()`"
 
 
 HEAD = """
@@ -237,9 +235,9 @@ CASES = {
     ),
     "grows_in_a_loop": (
         "super().reset(seed=seed)",
-        "cells = []\n        for k in range(3):\n            cells.append(k)",
+        "cells = []\n        for k in range(3):\n            cells.append({k: k})",
         *("len(cells)", "{}"),
-        *("cells = []", "use an array of fixed length and a count"),
+        *("cells = []", "append numbers, or tuples of numbers"),
     ),
     "text_info": (
         *("super().reset(seed=seed)", "pass", "0.0", "{'a': 'x', 'b': 'y'}"),
@@ -296,8 +294,10 @@ FEATURES = {
         "self.point, self.flag = (1, 2.5), None",
         "self.costs = {'a': 0.5, 'b': self.x}",
         "self.grid = np.zeros((2, 2))",
+        "self.queue = [0.5]",
+        "self.queue.append(self.x)",
         "self.grid[self.point[0]] += self.x",
-        "y = self.costs['b'] + self.grid[1, 0] if self.flag is None else 0.0",
+        "y = self.costs['b'] + self.queue.pop(0) if self.flag is None else 0.0",
     ),
     "constants": (
         "moves = {'up': (0, 1), 'down': (1, 0)}",
@@ -313,8 +313,9 @@ FEATURES = {
         "for j, value in enumerate(values):",
         "    y += value if 0 <= j < 5 else -1.0",
         "items = []",
-        "items.append(y)",
-        "assert len(items) == 1",
+        "for j in range(3):",
+        "    if j != 1: items.append(y)",
+        "assert len(items) == 2",
         "y += max(items[0], k)",
     ),
     "NumPy": (
@@ -361,37 +362,11 @@ def test_obstacles_propose_a_change(name, tmp_path, monkeypatch, interpreted):
         )
 
 
-def blackjack_as_proposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
-    """Return Gymnasium's class, and the class with the lines that the report proposes."""
-    module = importlib.import_module("gymnasium.envs.toy_text.blackjack")
-    with pytest.raises(error.ConversionError) as caught:
-        jit.convert(module.BlackjackEnv)
-    lines = Path(module.__file__).read_text().splitlines()
-    proposed = re.findall(r"in line (\d+) write `(.*?)`", str(caught.value))
-    assert len(proposed) == 4
-    for number, text in proposed:
-        old = lines[int(number) - 1]
-        lines[int(number) - 1] = old[: len(old) - len(old.lstrip())] + text
-    text = "\n".join(lines) + "\n"
-    return module.BlackjackEnv, class_of("blackjack", text, tmp_path, monkeypatch).BlackjackEnv
-
-
-def test_blackjack_converts_with_the_proposed_lines(tmp_path, monkeypatch, interpreted):
-    original, changed = blackjack_as_proposed(tmp_path, monkeypatch)
-    converted = jit.convert(changed, seeds=2, steps=100)
-    prove(original(), converted(), seeds=range(20), steps=100, policy=None, tolerance=0.0)
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("path", [*GYMNASIUM, "blackjack"])
-def test_a_thousand_episodes(path, tmp_path, monkeypatch):
-    if path != "blackjack":
-        jit.convert(f"gymnasium.envs.{path}", seeds=1000, steps=200)
-        return
-    original, changed = blackjack_as_proposed(tmp_path, monkeypatch)
-    converted = jit.convert(changed, seeds=1000, steps=20)
-    prove(original(), converted(), seeds=range(1000), steps=20, policy=None, tolerance=0.0)
+@pytest.mark.parametrize("path", GYMNASIUM)
+def test_a_thousand_episodes(path):
+    jit.convert(f"gymnasium.envs.{path}", seeds=1000, steps=200)
 
 
 def test_classes_are_converted_in_threads(monkeypatch, interpreted):
@@ -493,8 +468,6 @@ def test_the_documentation_lists_the_classes_of_gymnasium():
     path = Path(__file__).parents[3] / "docs" / "own_environments.md"
     table = rows(path.read_text(), "class", "state")
     assert [row[0].strip("`") for row in table] == [path.split(":")[1] for path in GYMNASIUM]
-    with pytest.raises(error.ConversionError, match="a fixed length"):
-        jit.convert("gymnasium.envs.toy_text.blackjack:BlackjackEnv")
 
 
 READER = """

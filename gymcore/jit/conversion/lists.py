@@ -1,0 +1,108 @@
+"""Conversion of lists that grow: an array with room for their items, and their number.
+
+The number is an array of one element, so that functions of the module change both.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gymcore.jit.conversion.layouts import room
+from gymcore.jit.conversion.tracing import Kind
+
+__all__ = ["FUNCTIONS", "Growing", "item_of"]
+
+
+class Growing(NamedTuple):
+    """A list that grows.
+
+    Attributes:
+        items: The text of the array.
+        count: The text of the array with the number of items.
+        has_rows: Whether the items are tuples or lists.
+    """
+
+    items: str
+    count: str
+    has_rows: bool
+
+    @property
+    def text(self) -> str:
+        """The text of the items that the list has."""
+        return f"{self.items}[: {self.count}[0]]"
+
+
+def item_of(kinds: set[Kind]) -> tuple[np.dtype, tuple[int, ...]] | None:
+    """Return dtype and shape of an array with room for the items of a list.
+
+    Args:
+        kinds: The kinds that the list had.
+
+    Returns:
+        None if the list never had items, or other items.
+    """
+    items = {kind.item for kind in kinds if kind.item is not None}
+    shapes = {item.shape or () for item in items}
+    numbers = {item.item.type if item.item else item.dtype or item.type for item in items}
+    if len(shapes) != 1 or any(np.dtype(number).kind not in "biuf" for number in numbers):
+        return None
+    kind = np.result_type(*numbers).kind
+    longest = max((kind.shape or (0,))[0] for kind in kinds)
+    return np.dtype({"b": "?", "f": "f8"}.get(kind, "i8")), (room(longest), *shapes.pop())
+
+
+_FULL = "a list has more items than the conversion has room for"
+_APPEND = f"""\
+    if count[0] == len(items):
+        raise IndexError("{_FULL}")
+    items[count[0]] = value
+    count[0] += 1"""
+_INSERT = f"""\
+    if count[0] == len(items):
+        raise IndexError("{_FULL}")
+    place = min(max(index + count[0] if index < 0 else index, 0), count[0])
+    for k in range(count[0], place, -1):
+        items[k] = items[k - 1]
+    items[place] = value
+    count[0] += 1"""
+_POP = """\
+    place = index + count[0] if index < 0 else index
+    if not 0 <= place < count[0]:
+        raise IndexError("pop from an empty list, or index out of range")
+    value = items[place]
+    for k in range(place, count[0] - 1):
+        items[k] = items[k + 1]
+    count[0] -= 1
+    return value"""
+_EXTEND = f"""\
+    if count[0] + len(values) > len(items):
+        raise IndexError("{_FULL}")
+    for value in values:
+        items[count[0]] = value
+        count[0] += 1"""
+_ASSIGN = f"""\
+    if len(values) > len(items):
+        raise IndexError("{_FULL}")
+    for k, value in enumerate(values):
+        items[k] = value
+    count[0] = len(values)"""
+_REMOVE = """\
+    place = 0
+    while place < count[0] and not {equal}:
+        place += 1
+    if place == count[0]:
+        raise ValueError("list.remove(x): x not in list")
+    for k in range(place, count[0] - 1):
+        items[k] = items[k + 1]
+    count[0] -= 1"""
+FUNCTIONS = {
+    "append": ("append_to", _APPEND, ("value",)),
+    "insert": ("insert_into", _INSERT, ("index", "value")),
+    "pop": ("pop_from", _POP, ("index",)),
+    "remove": ("remove_from", _REMOVE, ("value",)),
+    "extend": ("extend", _EXTEND, ("values",)),
+    "assign": ("assign_items", _ASSIGN, ("values",)),
+}
+"""Name, statements and arguments of the function for each method; `assign` for `items = values`."""
