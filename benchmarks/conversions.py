@@ -58,21 +58,12 @@ def _stocks() -> dict[str, Any]:
 
 
 OWN_DRAW = ("np.random.uniform(", "self.np_random.uniform(")
-HANDS = ("player", "dealer")
 GYMNASIUM = [
     *(Subject(f"gymnasium:{name}", "classic control") for name in (
         "CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1")),
     *(Subject(f"gymnasium:{name}", "table") for name in (
         "FrozenLake-v1", "CliffWalking-v1", "Taxi-v4")),
-    Subject(
-        "gymnasium.envs.toy_text.blackjack:BlackjackEnv",
-        "cards",
-        changes=(
-            *((f"self.{who} = draw_hand(self.np_random)",
-               f"self.{who} = draw_hand(self.np_random) + [0] * 20") for who in HANDS),
-            *((f"self.{who}.append(", f"self.{who}[self.{who}.index(0)] = (") for who in HANDS),
-        ),
-    ),
+    Subject("gymnasium:Blackjack-v1", "cards"),
 ]  # fmt: skip
 DOCUMENTATION = [Subject("documentation:Docking", "control")]
 PYPI = [

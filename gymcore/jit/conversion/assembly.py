@@ -137,7 +137,7 @@ def _initial(unit: Unit, code: str) -> Iterator[str]:
         if layout.grows:
             constant = unit.constant(array, f"initial_{name}")
             yield f"state.{name}[: {len(array)}] = {constant}"
-            yield f"state.{layout.count(name)}[0] = {len(array)}"
+            yield f"state.{layout.length(name)}[0] = {len(array)}"
         elif layout.shape:
             yield f"state.{name}[:] = {unit.constant(array, f'initial_{name}')}"
         elif layout.dtype is not None:

@@ -99,7 +99,7 @@ class Calls(Expressions):
             return self.call_of("text_of", _TEXT_OF, [self.flat(node.args[0])])
         growing = self.growing(node.args[0]) if called is len else None
         if growing is not None:
-            return f"{growing.count}[0]"
+            return f"{growing.length}[0]"
         if called is open:
             raise self.obstacle(node, "opens a file", "keep it out of `reset` and `step`")
         if is_builtin(called) and getattr(called, "__name__", "") not in _BUILTINS:
@@ -170,6 +170,9 @@ class Calls(Expressions):
             if is_array and name == "item":
                 return None
             return f"{self.enclosed(owner)}{'.copy()' * is_array}"
+        items = self.elements(owner) if name == "values" and self.path(owner) else None
+        if items is not None:
+            return tuple_of(items)
         if name == "index" and len(node.args) == 1 and self.types(owner) <= {list}:
             body = _INDEX_OF
             if self.has_rows(owner) or self.elements(node.args[0]):
@@ -198,7 +201,7 @@ class Calls(Expressions):
             args: Its arguments.
         """
         if name == "clear" or (name == "assign" and self.elements(args[0]) == []):
-            return f"{growing.count}[0] = 0"
+            return f"{growing.length}[0] = 0"
         title, body, names = FUNCTIONS[name]
         texts = [*map(self.flat, args)] or ["-1"]
         if growing.has_rows:
@@ -208,7 +211,7 @@ class Calls(Expressions):
         is_part = isinstance(args[0], ast.Subscript) if args else False
         texts[-1] += ".copy()" * (is_part and list in self.types(args[-1]))
         helper = self.unit.helper(title, body.replace("{equal}", equal), ("items", "count", *names))
-        return f"{helper.name}({', '.join([growing.items, growing.count, *texts])})"
+        return f"{helper.name}({', '.join([growing.items, growing.length, *texts])})"
 
     def _over_items(self, items: ast.expr, name: str) -> str | None:
         """Return the text for the call `name(items)`; None if the call needs no change."""
@@ -302,7 +305,7 @@ class Calls(Expressions):
             elif growing is not None and name not in source.locals:
                 title = f"{name}_" if name in RESERVED else name
                 bindings[name] = Growing(title, f"{title}_count", growing.has_rows)
-                texts |= {title: growing.items, f"{title}_count": growing.count}
+                texts |= {title: growing.items, f"{title}_count": growing.length}
             elif table is not None and table.text(self.unit.constant) is None:
                 indices = {f"{name}_{k}": index for k, index in enumerate(table.indices)}
                 bindings[name] = table._replace(indices=tuple(indices))
@@ -310,9 +313,9 @@ class Calls(Expressions):
             else:
                 try:
                     text = self.value_text(default, node) if part is None else self.as_value(part)
-                except ObstacleFound as found:
-                    self.unit.obstacles.append(found.obstacle)
-                    problem, text = found, ""
+                except ObstacleFound as raised:
+                    self.unit.obstacles.append(raised.obstacle)
+                    problem, text = raised, ""
                 if text == "rng":
                     bindings[name] = Rng()
                 else:

@@ -226,7 +226,7 @@ def rendered(path: str, state: np.void, parameters: tuple[float, ...], **kwargs:
     attributes, fields = vars(env), state.dtype.names or ()
     for name in fields:
         owner = next((key for key in attributes if _is_part(name, key)), name)
-        flag, count = Layout.flag(name), Layout.count(name)
+        flag, count = Layout.flag(name), Layout.length(name)
         value = None if flag in fields and not state[flag] else state[name]
         if value is not None and count in fields:
             value = value[: state[count][0]]

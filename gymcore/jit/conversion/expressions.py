@@ -270,7 +270,7 @@ class Expressions:
         if path is None or not path[1].grows:
             return None
         name, layout = path
-        return Growing(f"state.{name}", f"state.{layout.count(name)}", len(layout.shape) > 1)
+        return Growing(f"state.{name}", f"state.{layout.length(name)}", len(layout.shape) > 1)
 
     def local_list(self, name: str) -> tuple[Growing, np.dtype, tuple[int, ...]] | None:
         """Return a local list that grows, with dtype and shape of the array; or None."""
@@ -279,7 +279,7 @@ class Expressions:
         nodes = (node for node in ast.walk(self.source.tree) if isinstance(node, ast.Name))
         loads = (n for n in nodes if n.id == name and isinstance(n.ctx, ast.Load))
         kinds = set().union(*map(self.kinds, loads))
-        array = item_of(kinds) if {kind.type for kind in kinds} == {list} else None
+        array = item_of(kinds) if {kind.type for kind in kinds} <= {list} else None
         title = f"{name}_" if name in RESERVED else name
         return array and (Growing(title, f"{title}_count", len(array[1]) > 1), *array)
 
@@ -402,9 +402,9 @@ class Expressions:
         for node in nodes:
             try:
                 texts.append(convert(node))
-            except ObstacleFound as found:
-                self.unit.obstacles.append(found.obstacle)
-                problem = found
+            except ObstacleFound as raised:
+                self.unit.obstacles.append(raised.obstacle)
+                problem = raised
         if problem is not None:
             raise problem
         return texts
@@ -630,7 +630,7 @@ class Expressions:
         """Return the text of a condition; a list is true if it has items."""
         growing = self.growing(node)
         if growing is not None:
-            return f"{growing.count}[0] > 0"
+            return f"{growing.length}[0] > 0"
         return f"len({self.text(node)}) > 0" if self.types(node) == {list} else self.flat(node)
 
     def _boolop(self, node: ast.BoolOp) -> str | None:
@@ -638,7 +638,8 @@ class Expressions:
         if truth is not None:
             return str(truth)
         unknown = [value for value in node.values if self.truth(value) is None]
-        texts = {v: self.condition(v) for v in unknown if self.types(v) == {list}}
+        texts: dict[ast.AST, str] = {}
+        texts |= {v: self.condition(v) for v in unknown if self.types(v) == {list}}
         if len(unknown) == len(node.values):
             return self.replaced(node, texts)
         return (" or " if isinstance(node.op, ast.Or) else " and ").join(
@@ -650,8 +651,8 @@ class Expressions:
         if truth is None:
             parts = node.body, node.orelse
             self._doubt_types(node, [*parts])
-            texts = {part: self.as_value(part) for part in parts}
-            return self.replaced(node, {**texts, node.test: self.condition(node.test)})
+            texts: dict[ast.AST, str] = {node.test: self.condition(node.test)}
+            return self.replaced(node, texts | {part: self.as_value(part) for part in parts})
         return self.enclosed(node.body if truth else node.orelse)
 
     def _doubt_types(self, node: ast.expr, parts: list[ast.expr]) -> None:

@@ -61,7 +61,7 @@ class Layout(NamedTuple):
     def parts(self, name: str) -> list[Field]:
         """Return the fields without the one for None."""
         if self.grows and self.dtype is not None:
-            count = Field(self.count(name), np.dtype(np.int64), (1,))
+            count = Field(self.length(name), np.dtype(np.int64), (1,))
             return [Field(name, self.dtype, self.shape), count]
         if self.dtype is not None:
             return [Field(name, self.dtype, self.shape)]
@@ -74,7 +74,7 @@ class Layout(NamedTuple):
         return f"has_{name.lstrip('_')}"
 
     @staticmethod
-    def count(name: str) -> str:
+    def length(name: str) -> str:
         """Return the name of the field with the number of items of a list that grows."""
         return f"length_of_{name.lstrip('_')}"
 
@@ -170,7 +170,7 @@ def layout_of(samples: Sequence[object], is_assigned: bool = True) -> Layout:
     return layout._replace(optional=len(values) < len(samples))
 
 
-def _layout_of_values(values: list[object], is_assigned: bool) -> Layout:
+def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
     kind = type(values[0])
     if all(isinstance(value, (*NUMBERS, enum.Enum)) for value in values):
         return Layout(kind, _number_dtype(values))
@@ -182,7 +182,7 @@ def _layout_of_values(values: list[object], is_assigned: bool) -> Layout:
         if max(lengths) >= _LONGEST:
             change = "give it a fixed length, such as an array and a count"
             raise ValueError(f"grows to {max(lengths)} items", change)
-        items = [item for value in values for item in value]  # type: ignore[attr-defined]
+        items = [item for value in values for item in value]
         part = _layout_of_values(items, is_assigned)
         if part.dtype is not None and not part.grows:
             return Layout(list, part.dtype, (room(max(lengths)), *part.shape), grows=True)

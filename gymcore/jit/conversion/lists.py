@@ -20,18 +20,18 @@ class Growing(NamedTuple):
 
     Attributes:
         items: The text of the array.
-        count: The text of the array with the number of items.
+        length: The text of the array with the number of items.
         has_rows: Whether the items are tuples or lists.
     """
 
     items: str
-    count: str
+    length: str
     has_rows: bool
 
     @property
     def text(self) -> str:
         """The text of the items that the list has."""
-        return f"{self.items}[: {self.count}[0]]"
+        return f"{self.items}[: {self.length}[0]]"
 
 
 def item_of(kinds: set[Kind]) -> tuple[np.dtype, tuple[int, ...]] | None:
@@ -41,8 +41,10 @@ def item_of(kinds: set[Kind]) -> tuple[np.dtype, tuple[int, ...]] | None:
         kinds: The kinds that the list had.
 
     Returns:
-        None if the list never had items, or other items.
+        None if it had items that are no numbers or rows. A list that never had items gets floats.
     """
+    if all(kind.item is None for kind in kinds):
+        return np.dtype(np.float64), (room(0),)
     items = {kind.item for kind in kinds if kind.item is not None}
     shapes = {item.shape or () for item in items}
     numbers = {item.item.type if item.item else item.dtype or item.type for item in items}

@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from types import MethodType
+from typing import Any
 
 import numpy as np
 
@@ -208,6 +209,14 @@ class Statements(Calls):
                     other: Binding = Alias(text) if text else Known(k)
                     names |= column[k] if column else {ast.unparse(part): other}
             return rounds
+        if called.endswith(".items") and isinstance(target, ast.Tuple):
+            owner = items.func.value if isinstance(items.func, ast.Attribute) else items
+            path, texts = self.path(owner), self.elements(owner) or []
+            keys = list(path[1].items or ()) if path is not None else []
+            names = [*map(ast.unparse, target.elts)]
+            if keys and len(keys) == len(texts):
+                pairs = zip(map(Known, keys), map(Alias, texts), strict=True)
+                return [dict(zip(names, pair, strict=False)) for pair in pairs]
         path = self.path(items)
         nodes = items.elts if isinstance(items, (ast.Tuple, ast.List)) else []
         if path is not None and path[1].items:
@@ -218,13 +227,10 @@ class Statements(Calls):
             return [{target.id: record} for record in records]
         known = self.known(items)
         values = [*known.value] if known and isinstance(known.value, Iterable) else []
-        parts = (part for v in values for part in (v if isinstance(v, tuple) else [v]))
-        if not any(isinstance(part, str) for part in parts):
+        is_text = (isinstance(p, str) for v in values for p in (v if isinstance(v, tuple) else [v]))
+        if not any(is_text):
             return None
-        if isinstance(target, ast.Tuple):
-            names = [part.id for part in target.elts if isinstance(part, ast.Name)]
-            return [dict(zip(names, map(Known, v), strict=False)) for v in values]
-        return [{ast.unparse(target): Known(value)} for value in values]
+        return [dict(_matched(target, value)) for value in values]
 
     def _loop(self, target: ast.expr, items: ast.expr) -> tuple[str, list[str]]:
         """Return the header of a loop, and the statements that its body begins with."""
@@ -437,7 +443,7 @@ class Statements(Calls):
             growing, dtype, shape = local
             name = "bool_" if dtype == np.bool_ else dtype.name
             self.emit(f"{growing.items} = np.empty({shape}, np.{name})")
-            self.emit(f"{growing.count} = np.zeros(1, np.int64)")
+            self.emit(f"{growing.length} = np.zeros(1, np.int64)")
             if not _is_empty(value):
                 self.emit(self.list_call(growing, "assign", [value]))
             return
@@ -847,7 +853,8 @@ class Statements(Calls):
             if part.ifs:
                 head.append(f"{margin}if {' and '.join(map(self.enclosed, part.ifs))}:")
                 margin += "    "
-        element = self.joined(node.elt.elts) if width else self.enclosed(node.elt)
+        items_of = getattr(node.elt, "elts", [])
+        element = self.joined(items_of) if width else self.enclosed(node.elt)
         self.bindings = bindings
         before, last = ["result = 0"], ["return result"]
         if name in ("any", "all"):
@@ -870,7 +877,7 @@ class Statements(Calls):
         views = (self.bindings[n] for n in used if isinstance(self.bindings.get(n), Table))
         free = {f"{n}_" if n in RESERVED else n for n in (used - targets) & self.source.names}
         lists = (self.growing(part) for part in ast.walk(node) if isinstance(part, ast.Name))
-        free |= {g.count for g in lists if g is not None and "." not in g.count}
+        free |= {g.length for g in lists if g is not None and "." not in g.length}
         free |= {index for view in views if isinstance(view, Table) for index in view.indices}
         names = tuple(sorted(n for n in free if word_in(n, body)))
         title = f"{name}_of_{'_'.join(sorted(targets))}".replace("list_of", "values_of")
@@ -900,6 +907,15 @@ def _loaded(target: ast.expr) -> ast.expr:
         if isinstance(old, ast.expr) and isinstance(new, ast.expr):
             ast.copy_location(new, old)
     return read
+
+
+def _matched(target: ast.expr, value: Any) -> Iterator[tuple[str, Known]]:
+    """Yield the names of a target with the values that it gives them."""
+    if isinstance(target, ast.Tuple):
+        for part, item in zip(target.elts, value, strict=True):
+            yield from _matched(part, item)
+    else:
+        yield ast.unparse(target), Known(value)
 
 
 def _is_empty(node: ast.AST) -> bool:

@@ -87,6 +87,7 @@ class Trace:
         samples: Values of each attribute after `reset` and `step`, one of each kind.
         infos: Values of each key of the infos, one of each kind.
         owners: The class that defines each function that ran, or None.
+        steady: The attributes that are lists, and longer after each step than before it.
         has_variants: Whether the first step of an episode computes in other types than the next.
     """
 
@@ -104,6 +105,7 @@ class Trace:
         self.kinds: dict[Chain, dict[ast.AST, set[Kind]]] = {}
         self.samples: dict[str, list[object]] = {}
         self.infos: dict[str, list[object]] = {}
+        self.steady: set[str] = set(vars(self.env)) | names
         self._seen: set[object] = set()
         self._chain: Chain = ()
         self._here: dict[ast.AST, set[Kind]] = {}
@@ -138,6 +140,7 @@ class Trace:
             _, info = self._called("reset", env.reset, seed=episode)
             self._record(info)
             for step in range(STEPS):
+                before = self._lengths()
                 if step < PROBED_STEPS or step % 8 == 0:
                     entries[step > 0].add(self._narrow_attributes())
                     name = "step" if step else "first"
@@ -145,6 +148,8 @@ class Trace:
                 else:
                     result = env.step(space.sample())
                 self._record(result[4])
+                after = self._lengths()
+                self.steady &= {n for n, length in after.items() if length > before.get(n, 0)}
                 if result[2] or result[3]:
                     break
             for name, value in arrays.items():
@@ -165,6 +170,9 @@ class Trace:
         """Return which attributes have numbers or arrays of float32."""
         kinds = ((name, deep_kind(vars(self.env).get(name))) for name in sorted(self.names))
         return tuple((name, "float32" in repr(kind)) for name, kind in kinds)
+
+    def _lengths(self) -> dict[str, int]:
+        return {n: len(value) for n, value in vars(self.env).items() if isinstance(value, list)}
 
     def _record(self, info: dict[str, object]) -> None:
         attributes = vars(self.env)

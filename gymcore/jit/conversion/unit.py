@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gymcore.jit.conversion.layouts import NUMBERS, Layout, layout_of, room
+from gymcore.jit.conversion.layouts import NUMBERS, Layout, layout_of
 from gymcore.jit.conversion.lists import item_of
 from gymcore.jit.conversion.obstacles import Obstacle
 from gymcore.jit.conversion.source import (
@@ -99,13 +99,17 @@ class Unit:
         self.bad: dict[str, tuple[str, str]] = {}
         for name in sorted(trace.names - {"np_random", "_np_random"}):
             samples = trace.samples.get(name) or [trace.initial.get(name)]
-            if all(isinstance(value, list) and not value for value in samples):
-                self.layouts[name] = self._list_layout(name)
-                continue
+            is_empty = all(isinstance(value, list) and not value for value in samples)
             if name not in self.assigned:
                 samples = [*samples, trace.initial.get(name)]
             try:
-                self.layouts[name] = layout_of(samples, name in self.assigned)
+                if name in trace.steady:
+                    raise ValueError("gains items in each step", "give it a fixed length")
+                self.layouts[name] = (
+                    self._list_layout(name)
+                    if is_empty
+                    else layout_of(samples, name in self.assigned)
+                )
             except RecursionError:
                 self.bad[name] = "refers to itself", "keep it out of `reset` and `step`"
             except ValueError as problem:
@@ -127,8 +131,10 @@ class Unit:
         """Return the layout of a list that only has items while a function runs, or never."""
         nodes = (pair for nodes in self.trace.kinds.values() for pair in nodes.items())
         kinds = (k for n, k in nodes if isinstance(n, ast.Attribute) and n.attr == name)
-        dtype, shape = item_of(set().union(*kinds)) or (np.dtype(np.float64), (room(0),))
-        return Layout(list, dtype, shape, grows=True)
+        array = item_of(set().union(*kinds))
+        if array is None:
+            raise ValueError("has items that are not numbers or tuples of numbers", "use arrays")
+        return Layout(list, *array, grows=True)
 
     def begin(self) -> None:
         """Forget what was converted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from typing import NamedTuple
 
@@ -425,7 +426,64 @@ class Wrapped(gym.Env):
         return int(observation[0] > 0.0), reward, terminated, truncated, {}
 
 
+@dataclasses.dataclass
+class Craft:
+    x: float = 0.0
+    heading: float = 0.5
+    speed: float = 0.0
+
+    def step(self, turn, dt):
+        self.heading = (self.heading + turn * dt) % 3.0
+        self.x += self.speed * self.heading * dt
+
+    @property
+    def is_lost(self):
+        return abs(self.x) > 6.0
+
+
+LOADS = {"ore": (2.0, 3), "water": (0.5, 7)}
+
+
+class Fleet(gym.Env):
+    """Loops over objects and over keys, dataclasses, and a method of an object called `step`."""
+
+    observation_space = spaces.Dict(
+        {"x": spaces.Box(-np.inf, np.inf, (2,), np.float32), "stock": spaces.Discrete(1000)}
+    )
+    action_space = spaces.Box(-1.0, 1.0, (2,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        rng = self.np_random
+        self.first = Craft()
+        self.second = Craft(*rng.uniform(-1.0, 1.0, size=2), speed=rng.random())
+        self.stock = {"ore": 3, "water": 5}
+        return self._observation(), {}
+
+    def _observation(self):
+        crafts = np.array([self.first.x, self.second.x], dtype=np.float32)
+        return {"x": crafts, "stock": sum(self.stock.values())}
+
+    def step(self, action):
+        reward = 0.0
+        for k, craft in enumerate((self.first, self.second)):
+            craft.step(float(action[k]), 0.1 * (k + 1))
+            if craft.is_lost:
+                craft.x = 0.0
+                reward -= 1.0
+        for name, (price, most) in LOADS.items():
+            if self.stock[name] < most:
+                self.stock[name] += 1
+                reward -= price
+            elif self.np_random.random() < 0.25:
+                self.stock[name] = 0
+        for name, count in self.stock.items():
+            reward -= 0.01 * count if name == "ore" else 0.02 * count
+        self.first.speed, self.second.speed = self.np_random.uniform(-1, 1, size=2)
+        return self._observation(), reward, self.stock["ore"] == 0, False, {}
+
+
 CLASSES = (
     *(Docking, GridWorld, Snake, Inventory, Pursuit, Derived, Delegating, PartlyObserved),
-    *(Harbor, Wrapped),
+    *(Harbor, Wrapped, Fleet),
 )
