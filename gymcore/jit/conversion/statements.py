@@ -209,19 +209,20 @@ class Statements(Calls):
                     other: Binding = Alias(text) if text else Known(k)
                     names |= column[k] if column else {ast.unparse(part): other}
             return rounds
-        if called.endswith(".items") and isinstance(target, ast.Tuple):
-            owner = items.func.value if isinstance(items.func, ast.Attribute) else items
+        method = items.func if isinstance(items, ast.Call) else None
+        if isinstance(method, ast.Attribute) and method.attr == "items":
+            owner = method.value
             path, texts = self.path(owner), self.elements(owner) or []
             keys = list(path[1].items or ()) if path is not None else []
-            names = [*map(ast.unparse, target.elts)]
-            if keys and len(keys) == len(texts):
+            if isinstance(target, ast.Tuple) and keys and len(keys) == len(texts):
+                key, item = map(ast.unparse, target.elts)
                 pairs = zip(map(Known, keys), map(Alias, texts), strict=True)
-                return [dict(zip(names, pair, strict=False)) for pair in pairs]
+                return [{key: first, item: second} for first, second in pairs]
         path = self.path(items)
         nodes = items.elts if isinstance(items, (ast.Tuple, ast.List)) else []
         if path is not None and path[1].items:
-            texts = (f"{ast.unparse(items)}[{k}]" for k in range(len(path[1].items)))
-            nodes = [ast.parse(text, mode="eval").body for text in texts]
+            places = (f"{ast.unparse(items)}[{k}]" for k in range(len(path[1].items)))
+            nodes = [ast.parse(text, mode="eval").body for text in places]
         records = [record for record in map(self.record, nodes) if record is not None]
         if records and len(records) == len(nodes) and isinstance(target, ast.Name):
             return [{target.id: record} for record in records]
