@@ -23,7 +23,7 @@ faulthandler.dump_traceback_later(200, exit=True)  # where threads wait for each
 
 import gymcore as gym
 
-env_id, count = sys.argv[1], 12
+env_id, count = sys.argv[1], 6
 barrier, results = threading.Barrier(count), [None] * count
 
 

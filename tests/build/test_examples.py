@@ -49,10 +49,10 @@ def test_ppo_style_collection_learns():
 def test_ppo_writes_its_curve(env_id, tmp_path):
     pytest.importorskip("torch")
     curve, words = tmp_path / "curve.csv", ["--num-envs", "8", "--num-steps", "256"]
-    words += ["--total-steps", "4096", "--curve", str(curve)]
+    words += ["--total-steps", "2048", "--curve", str(curve)]
     option = "--normalize" if env_id == "Pendulum-v1" else "--double-buffered"
     lines = run("examples/ppo.py", env_id, *words, option)
-    assert lines[-1].startswith(f"{env_id}: 4,096 steps, mean return ")
+    assert lines[-1].startswith(f"{env_id}: 2,048 steps, mean return ")
     assert curve.read_text().startswith("steps,mean_return\n2048,")
 
 

@@ -15,6 +15,7 @@ import pickle
 import signal
 import socket
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 
 # Modules that isolated tests need, so they are imported once and not in each test.
 PRELOAD = (
@@ -44,6 +45,7 @@ PRELOAD = (
     "tests.vector.fault_engines",
     "tests.vector.faulty_envs",
     "tests.vector.isolation",
+    *(["gymcore.envs.mujoco.hopper_v5", "mujoco"] if find_spec("mujoco") else []),
 )
 
 _socket: socket.socket | None = None

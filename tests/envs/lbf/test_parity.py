@@ -16,8 +16,8 @@ from gymcore.envs.lbf.ids import foraging_spec
 lbforaging = pytest.importorskip("lbforaging")
 environment = pytest.importorskip("lbforaging.foraging.environment")
 
-# 21 episodes or more of each id.
-WORLDS = 7
+# 12 episodes or more of each id.
+WORLDS = 4
 STEPS = 105
 
 IDS = [
