@@ -9,6 +9,7 @@ left out:
     pip install --no-deps safety-gridworlds-gymnasium stokasta or-gym-inventory or-gymnasium \
         popgym gym-simplegrid tornadocliff-env kaist-or-gym gym-lqr gym-sailing gym-anytrading \
         kraken-crossing gymnasium-snake-game
+    pip install pandas
     python benchmarks/conversions.py [part of a name ...]
 """
 
