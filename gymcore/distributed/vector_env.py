@@ -29,7 +29,9 @@ CLOSE_SECONDS = 5.0
 RAY_OPTIONS = ("num_actors", "address", "timeout", "copy", "actor_options")
 """Options of `RayVectorEnv`; others in `vector_kwargs` go to the environments in the actors."""
 
-DESCRIBED = ("single_observation_space", "single_action_space", "metadata", "render_mode")
+DESCRIBED = (
+    *("single_observation_space", "single_action_space", "metadata", "render_mode", "agents"),
+)
 
 
 class RayVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
@@ -181,10 +183,12 @@ class RayVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         rewards, terminated, truncated = (
             np.concatenate([part[k] for part in parts]) for k in (1, 2, 3)
         )
+        infos = joined_infos([part[4] for part in parts], self._bounds)
         if self.autoreset_mode is AutoresetMode.DISABLED:
             self._ended = terminated | truncated
+            if self.agents is not None:  # a world ends with its last agent
+                self._ended = ~(infos["active"] & ~self._ended).any(axis=1)
         self._ready = True
-        infos = joined_infos([part[4] for part in parts], self._bounds)
         return self._observations(), rewards, terminated, truncated, infos
 
     def _checked_actions(self, actions: ActType, count: int) -> list[object]:

@@ -165,3 +165,15 @@ def test_bad_arguments(ray):
         on_ray("CartPole-v1", 2, num_actors=0)
     with pytest.raises(error.ArgumentTypeError, match="nonsense"):
         on_ray("CartPole-v1", 2, nonsense=1)
+
+
+def test_worlds_end_with_their_last_agent(ray):
+    options = {"autoreset_mode": "Disabled"}
+    twin = gym.make_vec("mpe/simple_spread_v3", 3, vector_kwargs=options, max_episode_steps=2)
+    with gym.make_vec("mpe/simple_spread_v3", 3, "ray", options, max_episode_steps=2) as envs:
+        assert envs.agents.names == twin.agents.names
+        assert_same(envs.reset(seed=1)[0], twin.reset(seed=1)[0])
+        for actions in np.random.default_rng(0).integers(5, size=(2, 3, 3)):
+            assert_same(envs.step(actions)[:4], twin.step(actions)[:4])
+        with pytest.raises(error.ResetNeeded, match="active"):
+            envs.step(actions)
