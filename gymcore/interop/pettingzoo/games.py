@@ -153,7 +153,7 @@ class ParallelVectorEnv(VectorWrapper):
         if ended is not None:
             record = self._take_final(infos, np.flatnonzero(ended), record)
         rewards = record[:, 0].copy()
-        terminated, truncated, active = np.moveaxis(record[:, 3:] != 0.0, 1, 0).copy()
+        terminated, truncated, active = (record[:, row] != 0.0 for row in (3, 4, 5))
         lost = infos.get("_worker_restarted")
         if lost is not None:  # the agents that were left are truncated, without another step
             active[lost] &= ~(terminated | truncated)[lost]
