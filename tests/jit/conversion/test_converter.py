@@ -443,13 +443,16 @@ def test_the_text_is_formatted_and_has_no_lint(env, tmp_path):
 @pytest.mark.timeout(600)
 def test_the_texts_have_no_type_errors(tmp_path, pytestconfig):
     pytest.importorskip("mypy")
+    stored = getattr(pytestconfig, "cache", None)  # None with `-p no:cacheprovider`
+    # The first run reads NumPy's types.
+    cache = tmp_path / "cache" if stored is None else stored.mkdir("mypy")
     for number, env in enumerate([Docking, *(f"gymnasium.envs.{path}" for path in GYMNASIUM)]):
         (tmp_path / f"converted_{number}.py").write_text(converted_text(env))
     arguments = [
         "--strict",
         "--config-file=",
         "--cache-dir",
-        str(pytestconfig.cache.mkdir("mypy")),  # the first run reads NumPy's types
+        str(cache),
         str(tmp_path),
     ]
     command = [sys.executable, "-m", "mypy", "--follow-imports=silent", *arguments]
