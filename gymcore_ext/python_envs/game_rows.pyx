@@ -125,7 +125,10 @@ cdef class GameRows:
         return list(self.playing), self.record.copy()
 
     def set_state(self, state):
-        """Continue from what `get_state` has returned."""
+        """Continue from what `get_state` has returned; raise ValueError if it belongs to other agents."""
         playing, record = state
-        self.playing = list(playing)
-        self.record = np.array(record, np.float64).reshape((ROWS, len(self.names)))
+        playing, record = list(playing), np.array(record, np.float64)
+        if len(playing) != len(self.names) or record.shape != (ROWS, len(self.names)):
+            raise ValueError(f"state: expected the rows of {len(self.names)} agents, got {len(playing)} flags and "
+                             f"a record of shape {record.shape}")
+        self.playing, self.record = playing, record

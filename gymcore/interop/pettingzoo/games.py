@@ -295,8 +295,8 @@ class _GameWithStates(_Game):
     def set_state(self, state: Any) -> None:
         """Continue from a state."""
         game, rows, steps = state
+        self._rows.set_state(rows)  # which are checked
         self.game.set_state(game)
-        self._rows.set_state(rows)
         self._steps = steps
 
 

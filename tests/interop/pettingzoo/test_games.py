@@ -257,6 +257,21 @@ def test_states_contain_the_agents_that_have_ended(engine: str) -> None:
         assert (rewards[:, 0] == rewards[:, 2]).all()
 
 
+@pytest.mark.parametrize("playing", [[], [True] * 2, [True] * 4])
+@pytest.mark.parametrize("shape", [(6, 3), (3, 3), (6, 2)])
+def test_states_of_other_agents_change_nothing(playing: list[bool], shape: tuple[int, ...]) -> None:
+    with ParallelVectorEnv([Herd]) as envs:
+        envs.reset(seed=1)
+        env = envs.unwrapped.envs[0]
+        before = repr(env.get_state())
+        game, rows, steps = env.get_state()
+        assert len(rows[0]) == 3
+        for forged in ((playing, rows[1]), (playing, np.zeros(shape)), (rows[0], np.zeros((3, 3)))):
+            with pytest.raises(ValueError, match="state: expected the rows of 3 agents"):
+                env.set_state((game, forged, steps))
+            assert repr(env.get_state()) == before
+
+
 @pytest.mark.parametrize("name", GAMES)
 def test_copies_and_pickles_continue_the_episodes(name: str) -> None:
     envs = ParallelVectorEnv([GAMES[name]] * 3, autoreset_mode="NextStep")
