@@ -306,7 +306,7 @@ def test_parameters_by_lane() -> None:
     ("arguments", "kind", "message"),
     [
         ({"task_kwargs": {"speed": 1}}, error.ArgumentTypeError, "task_kwargs: expected"),
-        ({"task_kwargs": {"time_limit": 0}}, error.InvalidArgument, "time_limit: expected more than 0 seconds"),
+        ({"task_kwargs": {"time_limit": 0}}, error.InvalidArgument, "time_limit: expected more"),
         ({"environment_kwargs": {"steps": 1}}, error.ArgumentTypeError, "environment_kwargs: exp"),
         (
             {"environment_kwargs": {"n_sub_steps": 1, "control_timestep": 0.01}},
