@@ -44,8 +44,8 @@ _INDEX_OF = """\
             return index
     raise ValueError("the value is not in the list")"""
 _TEXT_OF = """\
-    code, place, rest = 48 + items % 10, 256, items // 10
-    if not 0 <= items < 10**7:
+    code, place, rest = 48 + number % 10, 256, number // 10
+    if not 0 <= number < 10**7:
         raise ValueError("only texts of up to seven digits have a number")
     while rest:
         code, place, rest = code + place * (48 + rest % 10), place * 256, rest // 10
@@ -96,7 +96,7 @@ class Calls(Expressions):
         if called is str and all(
             issubclass(t, (int, np.integer)) for t in self.types(node.args[0])
         ):
-            return self.call_of("text_of", _TEXT_OF, [self.flat(node.args[0])])
+            return self.call_of("text_of", _TEXT_OF, [self.flat(node.args[0])], ["number"])
         growing = self.growing(node.args[0]) if called is len else None
         if growing is not None:
             return f"{growing.length}[0]"

@@ -8,7 +8,7 @@ import enum
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -689,10 +689,12 @@ class Expressions:
             return self.replaced(node, {part: self.narrow_operand(part) for part in operands})
         return None
 
-    def call_of(self, name: str, body: str, texts: list[str]) -> str:
+    def call_of(
+        self, name: str, body: str, texts: list[str], names: Sequence[str] = ("items", "value")
+    ) -> str:
         """Return the call of a function of the module with some statements."""
-        names = ("items", "value")[: len(texts)]
-        return f"{self.unit.helper(name, body, names).name}({', '.join(texts)})"
+        helper = self.unit.helper(name, body, tuple(names[: len(texts)]))
+        return f"{helper.name}({', '.join(texts)})"
 
     def _is_sequence(self, *nodes: ast.expr) -> bool:
         sequences = {list, tuple}
