@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -230,6 +231,31 @@ def _sum(a):
         total, values = np.full(1, -0.0, number), np.ascontiguousarray(a)
         _add(total, (total, values), (values.size,), (0, size, 0))
         return total[0]
+
+    return add
+
+
+@_replaces(sum)
+def _sum_of_items(items, start=0):
+    """Add floats in the order of the items.
+
+    From Python 3.12 on, their rounding errors are added at the end, as in Python: Neumaier, ZAMM 54
+    (1974).
+    """
+    is_row = (is_array(items) and items.ndim == 1) or isinstance(items, types.UniTuple)
+    if sys.version_info < (3, 12) or not is_row or not isinstance(items.dtype, types.Float):
+        return lambda items, start=0: sum(items, start)
+    is_whole = not isinstance(start, types.Float)  # Python adds the first float without an error
+
+    def add(items, start=0):
+        result, errors = float(start), 0.0
+        for k, item in enumerate(items):
+            value, before = float(item), result
+            result += value
+            if k or not is_whole:
+                first, second = (before, value) if abs(before) >= abs(value) else (value, before)
+                errors += first - result + second
+        return result + errors if math.isfinite(errors) else result
 
     return add
 

@@ -467,7 +467,8 @@ def _compilable(
         )
     uses = {name: value for node, name, value in uses_of(function) if node is not None}
     tree = _Compilable(uses, arrays).visit(tree)
-    namespace = {name: _compiled_as(value) for name, value in referenced_values(function).items()}
+    values = {"sum": sum, **referenced_values(function)}
+    namespace = {name: _compiled_as(value) for name, value in values.items()}
     namespace.update(
         _TYPES,
         _wide=wide,

@@ -287,6 +287,16 @@ def for_numbers(function: Callable[..., Any], array: type) -> Callable[..., Any]
     return call
 
 
+def _for_arrays(function: Callable[..., Any], array: type) -> Callable[..., Any]:
+    """Return a function of NumPy that makes arrays, such as `np.zeros`, for arrays of a class."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        return result.view(array) if type(result) is np.ndarray else result
+
+    return call
+
+
 def _plain(value: Any) -> Any:
     """Return an argument with views of class ndarray, whose dtypes are those of NumPy."""
     if isinstance(value, (tuple, list)):
@@ -307,9 +317,11 @@ def _for_interpreter(value: Any, array: type, replaced: dict[FunctionType, Any])
         root = value.__name__.partition(".")[0]
         is_known = root in _VERSIONED_PACKAGES and root != "numpy"
         return value if is_known else _Constants(value, array)
-    if isinstance(value, FunctionType):
-        return value if _known_name(value) else interpreted(value, array, replaced)
     if is_foreign(value):
         return for_numbers(value, array)
+    if callable(value) and (_known_name(value) or "").startswith("numpy."):
+        return _for_arrays(value, array)
+    if isinstance(value, FunctionType):
+        return value if _known_name(value) else interpreted(value, array, replaced)
     value = computed_with(value)
     return value.view(array) if type(value) is np.ndarray else value

@@ -226,6 +226,8 @@ ARRAYS = [
     *("z = matrix.copy(); z[1:] = z[:-1]; z", "z = matrix.copy(); z[:, 1:] = z[:, :-1]; z"),
     *("z = matrix.copy(); z[:] = z[:, 1:2]; z", "z = matrix.copy(); z[::-1, 1] = doubles[:3]; z"),
     "z = matrix.copy(); z[:2] = doubles[:4]; z",
+    *("z = np.array([x, y], dtype=np.float32); z[1] * 0.1", "np.ones(2, np.float32)[0] * 0.1"),
+    *("z = np.full(2, 0.3, np.float32); z[0] * 0.1", "np.asarray(singles)[2] * 0.1"),
     *("np.roll(matrix, i, 0)", "np.roll(matrix, -1, axis=1)", "np.roll(doubles, 2)"),
     "np.pad(matrix, ((1, 0), (0, 2)), constant_values=-1)",
     *("a, b = np.unravel_index(i, (3, 4)); a * 10 + b", "np.ravel_multi_index((2, i % 4), (3, 4))"),
@@ -239,6 +241,9 @@ SUMS = [
     *("np.dot(doubles, HALVES[:5])", "matrix @ HALVES[:4]", "doubles[:3] @ matrix"),
     *("matrix.T @ matrix", "np.dot(singles, singles)", "np.sin(doubles)", "np.exp(SINGLES)"),
     *("np.arctan2(doubles, x)", "np.cos(singles)"),
+    *("sum(doubles)", "sum(singles)", "sum(BYTES)", "sum(cards)", "sum(doubles > 0)"),
+    *("sum(doubles, 3)", "sum(doubles, 1e17)", "sum((1e17, x, -1e17))"),
+    *("z = doubles.copy(); z[0] = 1e17; z[2] = -1e17; sum(z)", "sum(np.array([1e17, x, -1e17]))"),
 ]
 
 

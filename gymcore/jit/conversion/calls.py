@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 import re
+import sys
 from collections.abc import Iterator
 from types import FunctionType, MethodType
 
@@ -70,6 +71,19 @@ _DRAWS = {
     "choices": "",
 }
 _OVER_ARRAYS = ("any", "all", "min", "max")
+# From Python 3.12 on, `sum` adds the rounding errors of a sum of Python's floats to it (Neumaier),
+# but not those of a sum of NumPy's numbers, which are Python's floats in converted code.
+_ADDS_ERRORS = sys.version_info >= (3, 12)
+_SUM_OF = """\
+    result = 0
+    for value in items:
+        result += value
+    return result"""
+_ADD_FLOAT = """\
+    total = result + value
+    if abs(result) >= abs(value):
+        return total, errors + (result - total + value)
+    return total, errors + (value - total + result)"""
 
 
 class Calls(Expressions):
@@ -106,7 +120,7 @@ class Calls(Expressions):
             reason = "calls a function that compiled code does not have"
             raise self.obstacle(node, reason, "write it as a loop, or in another way")
         if len(node.args) == 1 and is_builtin(called):
-            text = self._over_items(node.args[0], str(getattr(called, "__name__", "")))
+            text = self._over_items(node, node.args[0], str(getattr(called, "__name__", "")))
             if text is not None:
                 return text
         return self._kept_call(node, called)
@@ -213,7 +227,7 @@ class Calls(Expressions):
         helper = self.unit.helper(title, body.replace("{equal}", equal), ("items", "count", *names))
         return f"{helper.name}({', '.join([growing.items, growing.length, *texts])})"
 
-    def _over_items(self, items: ast.expr, name: str) -> str | None:
+    def _over_items(self, call: ast.Call, items: ast.expr, name: str) -> str | None:
         """Return the text for the call `name(items)`; None if the call needs no change."""
         if isinstance(items, (ast.GeneratorExp, ast.ListComp)) and name in ("min", "max"):
             return f"np.{name}({self.comprehension(items, 'list')})"
@@ -222,6 +236,8 @@ class Calls(Expressions):
         if isinstance(items, ast.Call) and ast.unparse(items.func) == "reversed":
             texts = self.elements(items.args[0])
             return None if texts is None else tuple_of(texts[::-1])
+        if name == "sum" and _ADDS_ERRORS and np.float64 in self.types(call):
+            return self.call_of("sum_of", _SUM_OF, [self.argument(items)])
         if name == "sorted":
             return f"np.sort({self.flat(items)})"
         if name in ("list", "tuple"):
@@ -233,6 +249,15 @@ class Calls(Expressions):
         is_array = np.ndarray in self.types(items) or self.path(items) is not None
         is_array |= self.growing(items) is not None
         return f"np.{name}({self.text(items)})" if name in _OVER_ARRAYS and is_array else None
+
+    def sum_of(self, value: str, types: set[type]) -> tuple[list[str], list[str], list[str]]:
+        """Return the lines before a loop that adds values of some types, in it, and after it."""
+        if not (_ADDS_ERRORS and float in types):
+            return ["result = 0"], [f"result += {value}"], ["return result"]
+        names = ["result", "errors", "value"]
+        inner = self.call_of("add_float", _ADD_FLOAT, [*names[:2], f"float({value})"], names)
+        last = "return result + errors if np.isfinite(errors) else result"
+        return ["result, errors = 0.0, 0.0"], [f"result, errors = {inner}"], [last]
 
     def _attribute(self, node: ast.Attribute) -> str | None:
         record, is_env = self.record(node.value), self.is_self(node.value)

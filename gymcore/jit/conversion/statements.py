@@ -857,13 +857,12 @@ class Statements(Calls):
         items_of = getattr(node.elt, "elts", [])
         element = self.joined(items_of) if width else self.enclosed(node.elt)
         self.bindings = bindings
-        before, last = ["result = 0"], ["return result"]
         if name in ("any", "all"):
             test = element if name == "any" else f"not {element}"
-            before, last = [], [f"return {name == 'all'}"]
+            before, last = list[str](), [f"return {name == 'all'}"]
             inner = [f"if {test}:", f"    return {name == 'any'}"]
         elif name == "sum":
-            inner = [f"result += {element}"]
+            before, inner, last = self.sum_of(element, self.types(node.elt))
         else:
             shape = " * ".join(lengths)
             shape = f"({shape}, {width})" if width else shape

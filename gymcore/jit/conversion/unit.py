@@ -31,6 +31,7 @@ RESERVED = frozenset(
     (
         *("state", "parameters", "rng", "observation", "info", "jit", "np", "math", "spaces"),
         *("reset", "step", "observe", "render"),
+        *("result", "errors", "count"),  # of loops for comprehensions
     )
 )
 """Names that functions and local variables of the original cannot keep."""

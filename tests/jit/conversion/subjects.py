@@ -250,6 +250,36 @@ class Base(gym.Env):
         return self.values.astype(np.float32), float(self.values.sum()), False, self.count > 20, {}
 
 
+class Sums(gym.Env):
+    """Sums whose values depend on the version of Python and on the types of the numbers."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (6,), np.float64)
+    action_space = spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.weights = [0.1, 0.2, 0.3]
+        self.numbers = np.full(3, 0.1)
+        return self._observation(), {}
+
+    def _observation(self):
+        result = 3.0
+        below = sum(weight for weight in self.weights if weight < 0.9)
+        pairs = sum(v * w for v in self.weights for w in self.weights)
+        count = sum(weight > 0.5 for weight in self.weights)
+        scaled = sum(result * number for number in self.numbers)
+        total, three = sum(self.weights), sum((self.weights[0], self.weights[1], 0.7))
+        return np.array([total, three, below, pairs, scaled + count, sum(self.numbers)])
+
+    def step(self, action):
+        size = 1e9 if action == 0 else 1e-3
+        for k in range(3):
+            self.weights[k] = size * self.np_random.normal()
+            self.numbers[k] = size * self.np_random.normal()
+            size *= 1e-5
+        return self._observation(), 0.0, False, False, {}
+
+
 class Derived(Base):
     gain = 0.25
 
@@ -485,5 +515,5 @@ class Fleet(gym.Env):
 
 CLASSES = (
     *(Docking, GridWorld, Snake, Inventory, Pursuit, Derived, Delegating, PartlyObserved),
-    *(Harbor, Wrapped, Fleet),
+    *(Harbor, Wrapped, Fleet, Sums),
 )
