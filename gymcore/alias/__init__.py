@@ -145,7 +145,7 @@ def install_alias(package: str, namespace: str, version: str) -> None:
             # Classes that are defined later have the program's names from the start.
             if loaded := sys.modules.get("gymcore.vector.vector_env"):
                 _put_in_imported_modules(loaded.VectorEnv)
-            for spec in registry.values():
+            for spec in [*registry.values()]:
                 for name in ("entry_point", "vector_entry_point"):
                     place = getattr(spec, name)
                     if isinstance(place, str) and place.startswith("gymcore."):

@@ -24,6 +24,8 @@ _Options: TypeAlias = dict[str, object] | None
 RESET_MASK = "reset_mask"
 MAX_COUNT = 2**40
 """The largest number of lanes, or of elements of a batch."""
+MAX_STEPS = 2**31 - 1
+"""The largest value of the engine's counters of steps."""
 
 
 def count(name: str, value: Any, minimum: int = 0, maximum: int | None = None) -> int:
@@ -36,7 +38,7 @@ def count(name: str, value: Any, minimum: int = 0, maximum: int | None = None) -
         0
     """
     try:
-        number = operator.index(value)
+        number = int(operator.index(value))  # which is a bool of a bool
     except TypeError:
         raise ArgumentTypeError(
             f"{name}: expected an integer, got {value!r} ({type(value)})"
@@ -68,6 +70,19 @@ def flag(name: str, value: object) -> bool:
     if isinstance(value, (bool, int, np.bool_, np.integer)) and value in (0, 1):
         return bool(value)
     raise ArgumentTypeError(f"{name}: expected True or False, got {value!r} ({type(value)})")
+
+
+def step_limit(name: str, value: object) -> int | None:
+    """Return the number of steps after which episodes are truncated; None and -1 as they are.
+
+    Examples:
+        >>> step_limit("max_episode_steps", 500), step_limit("max_episode_steps", -1)
+        (500, -1)
+    """
+    if value is None:
+        return None
+    number = count(name, value, -1)
+    return number if number == -1 else positive(name, number)
 
 
 def keywords(name: str, value: object) -> dict[str, Any]:

@@ -248,9 +248,10 @@ def pprint_registry(
     if num_cols < 1:
         raise error.InvalidArgument(f"num_cols: expected at least 1, got {num_cols}")
     families: dict[str | None, list[str]] = {}
-    for env_spec in print_registry.values():
+    specs = [*print_registry.values()]  # as another thread may register an id
+    for env_spec in specs:
         families.setdefault(_family(env_spec), []).append(env_spec.id)
-    width = max((len(env_spec.name) for env_spec in print_registry.values()), default=0)
+    width = max((len(env_spec.name) for env_spec in specs), default=0)
 
     lines = []
     for family, ids in families.items():

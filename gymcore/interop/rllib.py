@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gymcore.base.arguments import keywords
 from gymcore.base.optional_packages import needs
+from gymcore.error import InvalidArgument
 from gymcore.interop.pettingzoo.worlds import parallel_env
 
 with needs("ray", "ray[rllib]"):
@@ -31,9 +33,17 @@ class RLlibWorld(MultiAgentEnv):
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
-        """Make a world from `id` and other arguments of `make_vec`, RLlib's `env_config`."""
+        """Make a world from `id` and other arguments of `make_vec`, RLlib's `env_config`.
+
+        Raises:
+            ArgumentTypeError: If `config` is not a dict.
+            InvalidArgument: If it has no `id`.
+        """
         super().__init__()
-        self.world = parallel_env(**config)
+        arguments = keywords("config", config)
+        if "id" not in arguments:
+            raise InvalidArgument(f"config: expected the id of a world in 'id', got {arguments}")
+        self.world = parallel_env(**arguments)
         self.possible_agents = self.world.possible_agents
         self.agents = list(self.possible_agents)
         self.observation_spaces, self.action_spaces = (

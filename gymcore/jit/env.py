@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error, logger
-from gymcore.base.arguments import RESET_MASK
+from gymcore.base.arguments import RESET_MASK, flag
 from gymcore.base.optional_packages import pip_install
 from gymcore.core import Info
 from gymcore.jit.constants import check_constants
@@ -373,7 +373,7 @@ class Env(NativeEnv[Any]):
         self, render_mode: str | None = None, *, debug: bool = False, **parameters: Any
     ) -> None:
         """Create the batch of one lane; see the class for the arguments."""
-        self._debug = bool(debug)
+        self._debug = flag("debug", debug)
         super().__init__(render_mode, **parameters)
         if self.agents is not None:
             self.observation_space, self.action_space = self.agents.world_spaces

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gymcore import error
-from gymcore.base.arguments import positive
+from gymcore.base.arguments import MAX_COUNT, MAX_STEPS, positive, step_limit
 from gymcore.core import Info, Options
 from gymcore.native.kernel_spaces import (
     Action,
@@ -199,15 +199,19 @@ class ArrayVectorEnv(VectorEngine):
             ArgumentTypeError: If a number is not an integer.
         """
         self._set_options(
-            positive("num_envs", num_envs),
+            positive("num_envs", num_envs, MAX_COUNT),
             autoreset_mode,
             copy=copy,
             episode_statistics=episode_statistics,
         )
-        limit = None if max_episode_steps in (None, -1) else max_episode_steps
-        self.max_episode_steps = None if limit is None else positive("max_episode_steps", limit)
+        num_envs = self.num_envs
+        limit = step_limit("max_episode_steps", max_episode_steps)
+        self.max_episode_steps = None if limit == -1 else limit
         spaces: Any = (observation_space, action_space)
         team = None if agents is None else Agents(agents, *spaces)
+        for name, space in zip(("observation_space", "action_space"), spaces, strict=True):
+            if team is None and not isinstance(space, Space):
+                raise error.ArgumentTypeError(f"{name}: expected a space, got {space!r}")
         rows: tuple[int, ...] = (num_envs,)
         if team is not None:
             self.agents, spaces, rows = team, team.world_spaces, (num_envs, len(team.names))
@@ -251,7 +255,7 @@ class ArrayVectorEnv(VectorEngine):
         self._batch = Batch(
             kernel.capsule,
             num_envs,
-            limit=self.max_episode_steps or 0,
+            limit=min(self.max_episode_steps or 0, MAX_STEPS),
             mode=AUTORESET_NUMBERS[self.autoreset_mode],
             reuse=not copy,
             statistics=episode_statistics,

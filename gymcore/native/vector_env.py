@@ -12,7 +12,14 @@ import numpy.typing as npt
 
 from gymcore import error, logger
 from gymcore.base import cpus
-from gymcore.base.arguments import MAX_COUNT, lane_indices, positive, unexpected_arguments
+from gymcore.base.arguments import (
+    MAX_COUNT,
+    MAX_STEPS,
+    lane_indices,
+    positive,
+    step_limit,
+    unexpected_arguments,
+)
 from gymcore.core import Info, ObsType, Options, without_mode
 from gymcore.native.lane_generator import stream_state
 from gymcore.native.parameters import write_parameter
@@ -41,9 +48,6 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Frame = npt.NDArray[np.uint8]
-
-# The largest value of the step counters.
-_MAX_STEPS = 2**31 - 1
 
 # Maximum height and width of the window: frames of larger batches are scaled down.
 _MAX_WINDOW = (840, 1280)
@@ -160,8 +164,7 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
             num_workers=num_workers,
             on_worker_death=on_worker_death,
         )
-        if max_episode_steps not in (None, -1):
-            max_episode_steps = positive("max_episode_steps", max_episode_steps)
+        max_episode_steps = step_limit("max_episode_steps", max_episode_steps)
         accepted = {*self.env_class.parameters, *self.env_class.arguments}
         if unknown := parameters.keys() - accepted:
             options = inspect.signature(NativeVectorEnv).parameters.keys() - {
@@ -194,13 +197,11 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
             self.set_attr(name, value)
 
     def _check_render_mode(self) -> None:
-        if self.render_mode not in (None, *self.metadata["render_modes"]):
+        mode, modes = self.render_mode, self.metadata["render_modes"]
+        if mode is not None and not (isinstance(mode, str) and mode in modes):
             # `make_vec` then makes single environments; there are none of worlds.
             kind = error.UnsupportedMode if self._model.agents is None else error.InvalidArgument
-            raise kind(
-                f"render_mode: expected None or one of {self.metadata['render_modes']}, "
-                f"got {self.render_mode!r}"
-            )
+            raise kind(f"render_mode: expected None or one of {modes}, got {mode!r}")
 
     def _make_batch(self) -> None:
         size = self._model.object_bytes
@@ -212,7 +213,7 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
             ) from None
         self._batch = self._model.make_batch(
             self.num_envs,
-            limit=min(self.max_episode_steps or 0, _MAX_STEPS),
+            limit=min(self.max_episode_steps or 0, MAX_STEPS),
             mode=AUTORESET_NUMBERS[self.autoreset_mode],
             num_threads=None if self._chooses_threads else self.num_threads,
             max_threads=self.num_threads,

@@ -26,7 +26,14 @@ from gymcore.remote.space_messages import (
 from gymcore.remote.transport import MAX_MESSAGE_BYTES
 from gymcore.remote.wire import encode
 from gymcore.spaces.batching import batch_space
-from gymcore.vector.engine import Lanes, Mask, StepResult, VectorEngine, checked_actions
+from gymcore.vector.engine import (
+    Lanes,
+    Mask,
+    StepResult,
+    VectorEngine,
+    check_name,
+    checked_actions,
+)
 from gymcore.vector.vector_env import AutoresetMode, VectorEnv
 from gymcore_ext.arrays import one_at_a_time
 
@@ -347,6 +354,7 @@ class RemoteVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of each environment; the server must allow its name."""
         self._check_call("call")
+        check_name(name)
         values = self._client.request("get_attr", name)
         if not isinstance(values, tuple) or len(values) != self.num_envs:
             raise self._client.malformed_error(f"{self.num_envs} values", values)

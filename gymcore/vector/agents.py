@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from gymcore.base.arguments import positive, texts
 from gymcore.base.nested import named_leaves
 from gymcore.error import InvalidArgument, UnsupportedMode
 from gymcore.spaces import Dict, MultiDiscrete, Space
 from gymcore.spaces.batching import batch_space, concatenate, create_empty_array, iterate
 from gymcore.spaces.space import Array
 
+_MAX_AGENTS = 2**20
 Names = int | Sequence[str] | Mapping[str, Sequence[str]]
 Spaces = Space | Mapping[str, Space]
 
@@ -50,9 +52,11 @@ class Agents:
         Raises:
             InvalidArgument: If names are missing or given twice, or groups lack a space.
         """
-        if isinstance(names, int):
-            names = [f"agent_{k}" for k in range(names)]
+        if isinstance(names, (int, np.integer)):
+            names = [f"agent_{k}" for k in range(positive("agents", names, _MAX_AGENTS))]
         groups = dict(names) if isinstance(names, Mapping) else {"": names}
+        texts("agents", [*groups])
+        groups = {group: texts("agents", members) for group, members in groups.items()}
         self.names = tuple(name for members in groups.values() for name in members)
         if not all(groups.values()) or len({*self.names}) < len(self.names) or not self.names:
             raise InvalidArgument(f"agents: expected distinct names, got {names}")

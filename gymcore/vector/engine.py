@@ -14,6 +14,7 @@ from gymcore import error, logger
 from gymcore.base.arguments import (
     check_mask,
     checked_seeds,
+    flag,
     lane_indices,
     positive,
     split_reset_mask,
@@ -111,7 +112,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
             positive("num_threads", num_threads, _MAX_THREADS)
         if num_workers is not None:
             positive("num_workers", num_workers)
-        if on_worker_death not in ("raise", "restart"):
+        if not isinstance(on_worker_death, str) or on_worker_death not in ("raise", "restart"):
             raise InvalidArgument(
                 f"on_worker_death: expected 'raise' or 'restart', got {on_worker_death!r}"
             )
@@ -123,8 +124,8 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         self.batch_size = (
             num_envs if batch_size is None else positive("batch_size", batch_size, num_envs)
         )
-        self.copy = copy
-        self.episode_statistics = bool(episode_statistics)
+        self.copy = flag("copy", copy)
+        self.episode_statistics = flag("episode_statistics", episode_statistics)
         self._clear_queue()
 
     # --- methods of engines --------------------------------------------------------------------
@@ -524,6 +525,7 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
             InvalidArgument: If a list or tuple has the wrong length (a `ValueError`).
         """
         self._check_call("set_attr")
+        check_name(name)
         self._set_lanes_attr(name, values)
 
     # --- states --------------------------------------------------------------------------------
@@ -597,8 +599,15 @@ class VectorEngine(VectorEnv[ObsType, ActType, np.ndarray], Generic[ObsType, Act
         self._copy_lanes(originals, copies)
 
 
+def check_name(name: object) -> None:
+    """Raise `ArgumentTypeError` if this is no name of an attribute."""
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"name: expected a text, got {name!r}")
+
+
 def check_name_of_call(name: str) -> None:
     """Raise `InvalidArgument` if the batch has its own method of this name."""
+    check_name(name)
     if name in _BATCH_CALLS:
         raise InvalidArgument(
             f"Trying to call function `{name}` with `call`, use `{name}` directly instead."

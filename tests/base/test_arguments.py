@@ -3,11 +3,13 @@ import pytest
 
 from gymcore import error
 from gymcore.base.arguments import (
+    count,
     flag,
     keywords,
     lane_indices,
     seeds_per_env,
     split_reset_mask,
+    step_limit,
     texts,
 )
 
@@ -105,6 +107,17 @@ def test_options_that_are_no_dict():
 def test_lanes_of_other_types_are_refused(lanes):
     with pytest.raises(error.ArgumentTypeError, match="lanes: expected integers or a mask"):
         lane_indices(lanes, 3)
+
+
+def test_limits_of_steps():
+    assert [step_limit("limit", limit) for limit in (None, -1, np.int8(3))] == [None, -1, 3]
+    for limit in (0, -2, 1.5, "x", np.ones(2), [1]):
+        with pytest.raises(error.Error, match=r"^limit: expected"):
+            step_limit("limit", limit)
+
+
+def test_a_count_is_no_bool():
+    assert type(count("num_envs", True)) is int
 
 
 def test_flags_dicts_and_texts():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import gymcore as gym
+from gymcore import error
 from tests.vector.agents_model import Chase, Herd, Model
 
 pytest.importorskip("ray.rllib.env.multi_agent_env")
@@ -47,6 +50,12 @@ def test_a_world_is_that_of_the_model(env_id: str) -> None:
         observations, _ = env.reset()
     assert causes == {(True, False), (False, True)}
     env.close()
+
+
+@pytest.mark.parametrize("config", [None, 3, [("id", "mpe/simple_spread_v3")], {}])
+def test_configurations_without_a_world(config: Any) -> None:
+    with pytest.raises(error.Error, match=r"^config: expected"):
+        RLlibWorld(config)
 
 
 def test_an_env_runner_samples_worlds() -> None:

@@ -45,6 +45,29 @@ class Impatient(ArrayCartPole):
         return *results, np.arange(self.num_envs) == 1, infos
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("observation_space", None),
+        ("action_space", 2),
+        ("num_envs", 2**62),
+        ("max_episode_steps", np.ones(2)),
+        ("copy", np.ones(2)),
+        ("episode_statistics", "no"),
+    ],
+)
+def test_arguments_of_other_types(name: str, value: Any) -> None:
+    spaces = {"observation_space": Box(-1.0, 1.0, (2,)), "action_space": Discrete(2)}
+    with pytest.raises(error.Error, match=f"^{name}: expected"):
+        ArrayVectorEnv(**{**spaces, "num_envs": 2, name: value})
+
+
+def test_a_limit_beyond_the_counters_is_no_limit() -> None:
+    with ArrayCartPole(2, max_episode_steps=10**30) as envs:
+        envs.reset(seed=1)
+        assert not envs.step(ACTIONS[:2])[3].any()
+
+
 def test_steps_may_truncate() -> None:
     for mode in AutoresetMode:
         with Impatient(3, autoreset_mode=mode) as envs:

@@ -73,6 +73,14 @@ def test_wrong_agents_are_refused(names: Any, text: str) -> None:
         Agents(names, Discrete(2), Discrete(2))
 
 
+@pytest.mark.parametrize(
+    "names", [0, 2**62, 1.5, "ab", np.ones(2), [[]], ["a", 1], {1: ["a"]}, {"x": 1}, {"x": "ab"}]
+)
+def test_wrong_types_of_agents_are_refused(names: Any) -> None:
+    with pytest.raises(error.Error, match="agents: expected"):
+        Agents(names, Discrete(2), Discrete(2))
+
+
 WRONG_STEPS = {
     "no agents": ("def step(state, parameters, action, rng):\n    return False", "agents"),
     "rewards as results": (

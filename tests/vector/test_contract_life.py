@@ -110,6 +110,10 @@ def test_9_5_bad_attributes(make, backend):
         envs.get_attr("no_such_thing")
     with pytest.raises(AttributeError, match="no_such_thing"):
         envs.call("no_such_thing", 3)
+    for call in (envs.get_attr, envs.call, lambda name: envs.set_attr(name, value)):
+        for other in (None, 1.5, b"length", ["length"]):
+            with pytest.raises(error.ArgumentTypeError, match="name: expected a text"):
+                call(other)
 
 
 # 10 Life

@@ -8,6 +8,7 @@ import enum
 import functools
 import hashlib
 import linecache
+import numbers
 import re
 import sys
 import threading
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from gymcore import error
+from gymcore.base.arguments import positive
 from gymcore.core import Env as AnyEnv
 from gymcore.jit.conversion.assembly import converted_module, formatted
 from gymcore.jit.conversion.layouts import Layout, code_of, items_of, text_of
@@ -50,9 +52,13 @@ def converted(
     **kwargs: object,
 ) -> tuple[type[Env], str]:
     """Return the converted class, and the text of a module with it; see `convert`."""
-    for name, value, low in (("seeds", seeds, 1), ("steps", steps, 1), ("tolerance", tolerance, 0)):
-        if not value >= low:
-            raise error.InvalidArgument(f"{name}: expected {low} or more, got {value!r}")
+    seeds, steps = positive("seeds", seeds), positive("steps", steps)
+    if not isinstance(tolerance, numbers.Real):
+        raise error.ArgumentTypeError(f"tolerance: expected a number, got {tolerance!r}")
+    if not tolerance >= 0:
+        raise error.InvalidArgument(f"tolerance: expected 0 or more, got {tolerance!r}")
+    if policy is not None and not callable(policy):
+        raise error.ArgumentTypeError(f"policy: expected a function, got {policy!r}")
     cls, arguments = find_class(env)
     arguments.update(kwargs)
     text, doubts = _converted(cls, arguments)

@@ -69,7 +69,7 @@ def convert(
     arguments.update(kwargs)
     options: dict[str, Any] = {"seeds": seeds, "steps": steps, "tolerance": tolerance, **arguments}
     try:
-        key = b"" if policy else _key(cls, options)
+        key = b"" if policy is not None else _key(cls, options)
     except TypeError:  # an argument whose value cannot be part of a key
         key = b""
     if not key:

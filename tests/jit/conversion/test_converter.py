@@ -418,9 +418,15 @@ def test_other_objects_are_refused(env: Any, message: str):
         jit.convert(env)
 
 
-@pytest.mark.parametrize("name, value", [("seeds", 0), ("steps", 0), ("tolerance", -1.0)])
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        *(("seeds", 0), ("steps", 0), ("tolerance", -1.0)),
+        *(("seeds", "x"), ("steps", 1.5), ("tolerance", None), ("policy", 0), ("policy", [1])),
+    ],
+)
 def test_bad_numbers_are_refused(name, value):
-    with pytest.raises(error.InvalidArgument, match=name):
+    with pytest.raises(error.Error, match=f"^{name}: expected"):
         jit.convert(Docking, **{name: value})
 
 
