@@ -56,7 +56,7 @@ from gymcore.jit.compiled_numpy import (
     wide,
 )
 from gymcore.jit.compiled_random import WITHOUT_WRAPPERS, Generated, Values, jitable, stream
-from gymcore.jit.constants import computed_with, digest_of, is_foreign, uses_of
+from gymcore.jit.constants import as_constant, digest_of, is_foreign, uses_of
 from gymcore.jit.declarations import (
     INTERPRETED_CALLS,
     Field,
@@ -441,7 +441,7 @@ class _ReplaceModuleConstants(ast.NodeTransformer):
 
 def _compiled_as(value: Any) -> Any:
     """Return the value or function that stands for one in compiled code."""
-    return REPLACED.get(value, value) if callable(value) else computed_with(value)
+    return REPLACED.get(value, value) if callable(value) else as_constant(value)
 
 
 class _NoAliasCompiler(compiler.CompilerBase):
@@ -495,7 +495,7 @@ def _compilable(
     tree.args.defaults = [ast.Constant(None) for _ in tree.args.defaults]
     module = ast.fix_missing_locations(ast.Module([tree], []))
     exec(compile(module, function.__code__.co_filename, "exec"), namespace)
-    namespace[tree.name].__defaults__ = computed_with(function.__defaults__)
+    namespace[tree.name].__defaults__ = as_constant(function.__defaults__)
     # Arguments of helpers may be overlapping parts of one array.
     pipeline = compiler.Compiler if compiled else _NoAliasCompiler
     options = {

@@ -25,8 +25,8 @@ from gymcore.error import InvalidArgument
 from gymcore.jit.declarations import reachable, referenced_values, syntax_of
 
 __all__ = [
+    "as_constant",
     "check_constants",
-    "computed_with",
     "digest_of",
     "for_numbers",
     "interpreted",
@@ -38,13 +38,13 @@ __all__ = [
 _VERSIONED_PACKAGES = frozenset(("numpy", "numba", "gymcore", *sys.stdlib_module_names))
 
 
-def computed_with(value: Any) -> Any:
+def as_constant(value: Any) -> Any:
     """Return a constant as functions compute with it: numbers of Python, and read-only arrays.
 
     Arrays keep their dtype, except that float16 and uint64 become float64 and int64.
 
     Examples:
-        >>> computed_with((np.int8(100), np.array([0.5], np.float16)))
+        >>> as_constant((np.int8(100), np.array([0.5], np.float16)))
         (100, array([0.5]))
     """
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
@@ -56,7 +56,7 @@ def computed_with(value: Any) -> Any:
         widened.flags.writeable = False
         return widened
     if isinstance(value, tuple):
-        return _tuple_like(value, map(computed_with, value))
+        return _tuple_like(value, map(as_constant, value))
     return value
 
 
@@ -258,7 +258,7 @@ def interpreted(
         return result
     names = {**function.__globals__}
     cells = tuple(types.CellType() for _ in function.__closure__ or ())
-    defaults = computed_with(function.__defaults__)
+    defaults = as_constant(function.__defaults__)
     replaced[function] = result = FunctionType(
         function.__code__, names, function.__name__, defaults, cells or None
     )
@@ -323,5 +323,5 @@ def _for_interpreter(value: Any, array: type, replaced: dict[FunctionType, Any])
         return _for_arrays(value, array)
     if isinstance(value, FunctionType):
         return value if _known_name(value) else interpreted(value, array, replaced)
-    value = computed_with(value)
+    value = as_constant(value)
     return value.view(array) if type(value) is np.ndarray else value

@@ -19,7 +19,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import error, jit, spaces
-from gymcore.jit.constants import computed_with, digest_of, interpreted
+from gymcore.jit.constants import as_constant, digest_of, interpreted
 from gymcore.jit.loops import LaneArray
 
 _numbers = itertools.count()
@@ -157,7 +157,7 @@ class Narrow(jit.Env):
 
 def test_arrays_of_the_program_stay_writable() -> None:
     table = np.zeros(3)
-    constant = computed_with(table)
+    constant = as_constant(table)
     table[0] = 1.0
     assert constant.tolist() == [1.0, 0.0, 0.0]
     assert not constant.flags.writeable
@@ -165,7 +165,7 @@ def test_arrays_of_the_program_stay_writable() -> None:
 
 def test_interpreted_constants_are_pythons_numbers() -> None:
     assert interpreted(products, LaneArray)(0.0) == 12700
-    assert computed_with((np.uint8(3), np.array([True]))) == (3, np.array([True]))
+    assert as_constant((np.uint8(3), np.array([True]))) == (3, np.array([True]))
     env = Narrow(debug=True)
     env.reset(seed=1)
     assert env.step(0)[1] == float(TENTH) * float(TENTH)

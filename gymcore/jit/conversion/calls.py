@@ -26,7 +26,7 @@ from gymcore.jit.conversion.expressions import (
 from gymcore.jit.conversion.layouts import NUMBERS
 from gymcore.jit.conversion.lists import FUNCTIONS, Growing
 from gymcore.jit.conversion.obstacles import ObstacleFound
-from gymcore.jit.conversion.source import MUTATING, Source, function_of, is_own, method_of
+from gymcore.jit.conversion.source import MUTATING, Source, function_of, is_convertible, method_of
 from gymcore.jit.conversion.unit import RESERVED, Helper
 
 __all__ = ["Calls"]
@@ -92,8 +92,8 @@ class Calls(Expressions):
     def _call(self, node: ast.Call) -> str | None:
         known = self.called(node)
         called = known.value if known is not None else None
-        if is_own(called) or isinstance(called, Local):
-            return self.own_call(node, called, node.args, _keywords(node))
+        if is_convertible(called) or isinstance(called, Local):
+            return self.converted_call(node, called, node.args, _keywords(node))
         value = self.known(node) if called is not isinstance else self.truth(node)
         if value is not None and isinstance(number := getattr(value, "value", value), NUMBERS):
             return self.value_text(number, node)
@@ -123,7 +123,7 @@ class Calls(Expressions):
             text = self._over_items(node, node.args[0], str(getattr(called, "__name__", "")))
             if text is not None:
                 return text
-        return self._kept_call(node, called)
+        return self._library_call(node, called)
 
     def _foreign(self, node: ast.Call, called: object) -> str:
         """Return the text of a call that compiled code cannot make, if it is known."""
@@ -147,7 +147,7 @@ class Calls(Expressions):
         change = "keep it out of `reset` and `step`"
         raise self.obstacle(node, f"calls a function of {module}", change)
 
-    def _kept_call(self, node: ast.Call, called: object) -> str:
+    def _library_call(self, node: ast.Call, called: object) -> str:
         arguments = self.each(self.argument, node.args)
         texts: dict[ast.AST, str] = dict(zip(node.args, arguments, strict=True))
         if isinstance(node.func, ast.Attribute) and _is_array_method(called):
@@ -264,9 +264,9 @@ class Calls(Expressions):
         if (record is not None or is_env) and self.path(node) is None:
             defined = method_of(record.layout.kind if record else self.unit.cls, node.attr)
             getter = function_of(defined)
-            if isinstance(defined, property) and getter is not None and is_own(getter):
+            if isinstance(defined, property) and getter is not None and is_convertible(getter):
                 method = MethodType(getter, record or self.unit.trace.env)
-                return self.own_call(node, method, [], {})
+                return self.converted_call(node, method, [], {})
         return super()._attribute(node)
 
     def _listcomp(self, node: ast.ListComp) -> str:
@@ -284,7 +284,7 @@ class Calls(Expressions):
             return f"np.array([{', '.join(texts)}])"
         return self.comprehension(node, "list")
 
-    def own_call(
+    def converted_call(
         self,
         node: ast.AST,
         called: object,
@@ -363,7 +363,7 @@ class Calls(Expressions):
             kinds = self.types(node.func.value) if record is None else set()
             kind = kinds.pop() if len(kinds) == 1 else object
             defined = method_of(kind, node.func.attr) if issubclass(kind, enum.Enum) else None
-            if isinstance(defined, FunctionType) and is_own(defined):
+            if isinstance(defined, FunctionType) and is_convertible(defined):
                 return Known(MethodType(defined, Alias(self.text(node.func.value))))
         known = self.known(node.func)
         this = self.bindings.get(self.source.self_name)

@@ -26,7 +26,13 @@ from gymcore.jit.conversion.assembly import converted_module, formatted
 from gymcore.jit.conversion.layouts import Layout, code_of, items_of, text_of
 from gymcore.jit.conversion.obstacles import Obstacle, error_of
 from gymcore.jit.conversion.proof import prove
-from gymcore.jit.conversion.source import changed_attributes, find_class, is_own, method_of, reached
+from gymcore.jit.conversion.source import (
+    changed_attributes,
+    find_class,
+    is_convertible,
+    method_of,
+    reached,
+)
 from gymcore.jit.conversion.tracing import Trace
 from gymcore.jit.conversion.unit import Unit
 from gymcore.jit.env import Env
@@ -94,7 +100,7 @@ def converted_text(env: object, **kwargs: object) -> str:
 def _converted(cls: type, arguments: dict[str, object]) -> tuple[str, list[Obstacle]]:
     """Return the text, and what may make its results differ."""
     for name in ("reset", "step"):
-        if not is_own(method_of(cls, name)):
+        if not is_convertible(method_of(cls, name)):
             advice = "has no source in Python", "write it in a file"
             raise error_of(cls.__name__, [Obstacle("", 0, f"{cls.__name__}.{name}", *advice)])
     sources = reached(cls, "reset", "step")

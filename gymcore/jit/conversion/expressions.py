@@ -20,7 +20,7 @@ from gymcore.jit.conversion.obstacles import Obstacle, ObstacleFound
 from gymcore.jit.conversion.source import (
     Source,
     changed_by_methods,
-    has_attributes,
+    is_storable_type,
     method_of,
 )
 from gymcore.jit.conversion.tables import Table
@@ -299,7 +299,7 @@ class Expressions:
         if isinstance(binding, Record):
             return binding
         path = self.path(node)
-        if path is None or path[1].optional or not has_attributes(path[1].kind):
+        if path is None or path[1].optional or not is_storable_type(path[1].kind):
             return None
         text = ast.unparse(node)
         this = self.bindings.get(self.source.self_name)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gymcore import spaces
-from gymcore.jit.conversion.source import changed_by_methods, is_object
+from gymcore.jit.conversion.source import changed_by_methods, is_storable
 from gymcore.jit.declarations import Field
 from gymcore.spaces.space import Space
 
@@ -103,7 +103,7 @@ def items_of(value: object) -> dict[str, object] | None:
     """Return the items of a named tuple, an object, a dict with texts as keys, or a sequence."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return dict(zip(value._fields, value, strict=True))
-    if is_object(value):
+    if is_storable(value):
         return dict(vars(value))
     if isinstance(value, dict) and all(
         isinstance(key, str) and key.isidentifier() for key in value
@@ -198,7 +198,7 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
         dtype = np.result_type(*valid)
         if valid[0].size and dtype != np.float16:
             return Layout(kind, np.dtype(np.int64) if dtype == "u8" else dtype, valid[0].shape)
-    if len({type(value) for value in values}) == 1 and is_object(values[0]):
+    if len({type(value) for value in values}) == 1 and is_storable(values[0]):
         return Layout(kind, None, items=dict(_attribute_layouts(kind, values, is_assigned)))
     items = [items_of(value) for value in values]
     first = items[0]
@@ -232,7 +232,7 @@ def _attribute_layouts(
         values = [vars(value)[name] for value in objects if name in vars(value)]
         with contextlib.suppress(ValueError):
             layout = layout_of(values, is_assigned or changed.get(name, False))
-            if is_assigned or name in changed or (layout.items and is_object(values[0])):
+            if is_assigned or name in changed or (layout.items and is_storable(values[0])):
                 yield name, layout
 
 

@@ -30,10 +30,10 @@ __all__ = [
     "changed_by_methods",
     "find_class",
     "function_of",
-    "has_attributes",
-    "is_object",
-    "is_object_type",
-    "is_own",
+    "has_convertible_init",
+    "is_convertible",
+    "is_storable",
+    "is_storable_type",
     "method_of",
     "owner_of",
     "reached",
@@ -50,7 +50,7 @@ MUTATING = frozenset(
 """Methods that change the object that they belong to."""
 GROWING = frozenset(("append", "extend", "insert", "pop", "remove"))
 """Methods that change the length of a list."""
-_NOT_OWN = re.compile(
+_LIBRARIES = re.compile(
     r"(gymnasium|gym)\.(core|spaces|logger|utils|error|vector|wrappers)\b|gymcore\b|numpy\b"
 )
 
@@ -235,30 +235,30 @@ def function_of(value: object) -> FunctionType | None:
     return value if isinstance(value, FunctionType) else None
 
 
-def is_own(value: object) -> bool:
+def is_convertible(value: object) -> bool:
     """Return whether a value is a function that is converted: of the class, or of its modules."""
     function = function_of(value) if isinstance(value, (FunctionType, MethodType)) else None
     if function is None or source_of(function) is None:
         return False
     module = function.__module__ or ""
-    return module.partition(".")[0] not in sys.stdlib_module_names and not _NOT_OWN.match(module)
+    return module.partition(".")[0] not in sys.stdlib_module_names and not _LIBRARIES.match(module)
 
 
 @functools.lru_cache(1024)
-def is_object_type(kind: type) -> bool:
+def has_convertible_init(kind: type) -> bool:
     """Return whether the constructor of a class is a Python function that is converted."""
     is_plain = method_of(kind, "__new__") is object.__new__ or issubclass(kind, Env)
-    return is_plain and is_own(method_of(kind, "__init__"))
+    return is_plain and is_convertible(method_of(kind, "__init__"))
 
 
-def is_object(value: object) -> bool:
+def is_storable(value: object) -> bool:
     """Return whether the attributes of a value can be stored in lanes, as those of a record."""
-    return has_attributes(type(value))
+    return is_storable_type(type(value))
 
 
-def has_attributes(kind: Any) -> bool:  # mypy does not take every type as hashable
+def is_storable_type(kind: Any) -> bool:  # mypy does not take every type as hashable
     """Return whether the attributes of objects of a type can be stored in lanes."""
-    return is_object_type(kind) or dataclasses.is_dataclass(kind)
+    return has_convertible_init(kind) or dataclasses.is_dataclass(kind)
 
 
 def method_of(cls: type, name: str) -> object:
@@ -280,7 +280,7 @@ def reached(cls: type, *names: str) -> list[Source]:
     sources: dict[FunctionType, Source] = {}
     for item in waiting:
         function = function_of(item)
-        if function is None or function in sources or not is_own(function):
+        if function is None or function in sources or not is_convertible(function):
             continue
         owner = owner_of(cls, function)
         source = source_of(function, owner)
@@ -319,7 +319,11 @@ def changed_by_methods(kind: type) -> dict[str, bool]:
     for owner in kind.__mro__:
         for value in vars(owner).values():
             function = function_of(value)
-            if is_own(function) and function is not None and function.__name__ != "__init__":
+            if (
+                is_convertible(function)
+                and function is not None
+                and function.__name__ != "__init__"
+            ):
                 source = source_of(function, owner)
                 for name, is_whole in changed_attributes(source) if source else ():
                     changed[name] = changed.get(name, False) or is_whole

@@ -26,7 +26,12 @@ from gymcore.jit.conversion.expressions import (
 )
 from gymcore.jit.conversion.layouts import Layout, is_number, layout_of, number_array
 from gymcore.jit.conversion.obstacles import ObstacleFound
-from gymcore.jit.conversion.source import Source, changed_attributes, is_object_type, is_own
+from gymcore.jit.conversion.source import (
+    Source,
+    changed_attributes,
+    has_convertible_init,
+    is_convertible,
+)
 from gymcore.jit.conversion.tables import Table
 from gymcore.jit.conversion.tracing import Chain
 from gymcore.jit.conversion.unit import RESERVED, Helper, Unit
@@ -335,7 +340,7 @@ class Statements(Calls):
             self.emit(f"{items[-1]} = {self.flat(call.args[0])}")
         elif owner in self.outputs and method == "update" and call.args:
             self._write_info(call.args[0], clears=False)
-        elif owner.startswith("super(") and not self._is_own_call(call):
+        elif owner.startswith("super(") and not self._is_convertible_call(call):
             self.unit.seeded |= method == "reset"
         else:
             text = self._base_call(call) if self._is_base_call(call) else self.text(call)
@@ -345,18 +350,18 @@ class Statements(Calls):
         """Emit the calls in expressions that draw, or that may change the state."""
         for node in nodes:
             draws = isinstance(node, ast.Call) and "np_random." in ast.unparse(node.func)
-            if draws or self._is_own_call(node):
+            if draws or self._is_convertible_call(node):
                 self.emit(self.text(node))
             else:
                 self._effects(*ast.iter_child_nodes(node))
 
-    def _is_own_call(self, node: ast.AST) -> bool:
+    def _is_convertible_call(self, node: ast.AST) -> bool:
         known = self.called(node) if isinstance(node, ast.Call) else None
-        return known is not None and is_own(known.value)
+        return known is not None and is_convertible(known.value)
 
     def _is_base_call(self, node: ast.AST) -> bool:
         """Return whether an expression calls `reset` or `step`, such as that of a base class."""
-        if not self._root or not isinstance(node, ast.Call) or not self._is_own_call(node):
+        if not self._root or not isinstance(node, ast.Call) or not self._is_convertible_call(node):
             return False
         if not isinstance(node.func, ast.Attribute) or node.func.attr not in ("reset", "step"):
             return False
@@ -374,7 +379,7 @@ class Statements(Calls):
         known = self.called(call)
         assert known is not None
         keywords = {keyword.arg or "": keyword.value for keyword in call.keywords}
-        return self.own_call(call, known.value, call.args, keywords, role)
+        return self.converted_call(call, known.value, call.args, keywords, role)
 
     # --- assignments -----------------------------------------------------------------------------
 
@@ -550,7 +555,7 @@ class Statements(Calls):
         if isinstance(value, ast.Call) and self._is_made(value, layout):
             method = MethodType(layout.kind.__init__, self.record(target))  # type: ignore[misc]
             keywords = {keyword.arg or "": keyword.value for keyword in value.keywords}
-            self.emit(self.own_call(value, method, value.args, keywords))
+            self.emit(self.converted_call(value, method, value.args, keywords))
         elif (growing := self.growing(target)) is not None:
             self.emit(self.list_call(growing, "assign", [value]))
         elif layout.items is not None:
@@ -567,7 +572,9 @@ class Statements(Calls):
     def _is_made(self, call: ast.Call, layout: Layout) -> bool:
         """Return whether a call makes an object whose constructor is converted."""
         known = self.known(call.func)
-        return known is not None and known.value is layout.kind and is_object_type(layout.kind)
+        return (
+            known is not None and known.value is layout.kind and has_convertible_init(layout.kind)
+        )
 
     def _record_items(self, value: ast.expr, layout: Layout) -> list[str] | None:
         if isinstance(value, ast.Call):
@@ -657,7 +664,7 @@ class Statements(Calls):
     def _finish(self, node: ast.Return) -> None:
         count, value = (2 if self._root == "reset" else 5), node.value
         returns = self.role.endswith(_VALUE)
-        if isinstance(value, ast.Call) and self._is_own_call(value):
+        if isinstance(value, ast.Call) and self._is_convertible_call(value):
             self.unit.decide(truncates=True)
             call = self._helper_call(value, self.role)
             self.emit(f"return {call}" if count == 5 or returns else call)
@@ -702,7 +709,7 @@ class Statements(Calls):
             self.unit.decide(**{f"stores_{role}": True})
 
     def _write_output(self, role: str, value: ast.expr, prefix: str) -> None:
-        if self._is_own_call(value) and isinstance(value, ast.Call):
+        if self._is_convertible_call(value) and isinstance(value, ast.Call):
             self.emit(self._helper_call(value, role))
         elif role == "observation":
             target = self.unit.field_of(role) if prefix else role

@@ -16,9 +16,9 @@ from gymcore.core import Env
 from gymcore.jit.conversion.source import (
     Source,
     function_of,
-    is_object,
-    is_object_type,
-    is_own,
+    has_convertible_init,
+    is_convertible,
+    is_storable,
     owner_of,
     source_of,
 )
@@ -72,7 +72,7 @@ def deep_kind(value: object, depth: int = 3) -> object:
         return type(value), tuple(deep_kind(item, depth) for item in value)
     if isinstance(value, dict):
         return dict, tuple((key, deep_kind(item, depth)) for key, item in value.items())
-    if is_object(value) and depth:
+    if is_storable(value) and depth:
         return type(value), tuple(deep_kind(item, depth - 1) for item in vars(value).values())
     return kind_of(value)
 
@@ -135,7 +135,7 @@ class Trace:
             arrays = {
                 name: _copied(value)
                 for name, value in others.items()
-                if isinstance(value, (np.ndarray, list)) or is_object(value)
+                if isinstance(value, (np.ndarray, list)) or is_storable(value)
             }
             _, info = self._called("reset", env.reset, seed=episode)
             self._record(info)
@@ -224,11 +224,11 @@ class Trace:
             return value
 
         def call(number: int, called: Any, *args: object, **kwargs: object) -> object:
-            if isinstance(called, type) and is_object_type(called):
+            if isinstance(called, type) and has_convertible_init(called):
                 value: object = object.__new__(called)
                 call(number, getattr(value, "__init__"), *args, **kwargs)  # noqa: B009
                 return value
-            if not is_own(called) or "_see" in getattr(called, "__globals__", ()):
+            if not is_convertible(called) or "_see" in getattr(called, "__globals__", ()):
                 return see(number, called(*args, **kwargs))
             chain, here = self._chain, self._here
             self._chain = (*chain, nodes[number])
@@ -242,7 +242,7 @@ class Trace:
         def get(number: int, owner: object, name: str) -> object:
             attribute = getattr(type(owner), name, None)
             getter = function_of(attribute)
-            if isinstance(attribute, property) and getter is not None and is_own(getter):
+            if isinstance(attribute, property) and getter is not None and is_convertible(getter):
                 return call(number, MethodType(getter, owner))
             return see(number, getattr(owner, name))
 
@@ -308,7 +308,7 @@ def _probe(name: str, number: int, *values: ast.expr) -> ast.Call:
 def _equal(first: Any, second: Any, depth: int = 3) -> bool:
     if isinstance(first, np.ndarray):
         return np.array_equal(first, second)
-    if is_object(first) and type(first) is type(second):
+    if is_storable(first) and type(first) is type(second):
         items = vars(second)
         return depth == 0 or (
             vars(first).keys() == items.keys()
@@ -321,7 +321,7 @@ def _equal(first: Any, second: Any, depth: int = 3) -> bool:
 
 
 def _copied(value: object, depth: int = 3) -> object:
-    if is_object(value) and depth:
+    if is_storable(value) and depth:
         result = object.__new__(type(value))
         for name, item in vars(value).items():
             object.__setattr__(result, name, _copied(item, depth - 1))  # also if it is frozen
