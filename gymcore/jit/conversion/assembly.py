@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from gymcore import spaces
-from gymcore.jit.conversion.expressions import Binding, Known, word_in
+from gymcore.jit.conversion.expressions import word_in
 from gymcore.jit.conversion.layouts import is_number, items_of, leaves, number_array
+from gymcore.jit.conversion.scope import Binding, Known
 from gymcore.jit.conversion.source import function_of
 from gymcore.jit.conversion.statements import Statements
 from gymcore.jit.conversion.unit import Helper, Restart, Unit
@@ -116,7 +117,7 @@ def _root(unit: Unit, name: str, root: str) -> tuple[str, str]:
         action = f"{action}_" if action in ("state", "parameters", "rng") else action
         bindings = {name: Known(source.defaults.get(name)) for name in source.arguments[2:]}
     body = Statements(unit, source, (root,), bindings, role=name)
-    return action, body.run()
+    return action, body.body()
 
 
 def _initial(unit: Unit, code: str) -> Iterator[str]:

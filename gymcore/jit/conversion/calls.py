@@ -5,29 +5,34 @@ from __future__ import annotations
 import ast
 import enum
 import re
-import sys
-from collections.abc import Iterator
-from types import FunctionType, MethodType
+from collections.abc import Iterator, Mapping
+from types import MethodType
 
 import numpy as np
 
-from gymcore.jit.conversion.expressions import (
-    Alias,
-    Binding,
-    Expressions,
-    Known,
-    Local,
-    Record,
-    Rng,
-    is_builtin,
-    name_of,
-    tuple_of,
-)
+from gymcore.jit.conversion.expressions import Expressions, tuple_of, word_in
 from gymcore.jit.conversion.layouts import NUMBERS
 from gymcore.jit.conversion.lists import FUNCTIONS, Growing
-from gymcore.jit.conversion.obstacles import ObstacleFound
-from gymcore.jit.conversion.source import MUTATING, Source, function_of, is_convertible, method_of
-from gymcore.jit.conversion.unit import RESERVED, Helper
+from gymcore.jit.conversion.loops import ADDS_ERRORS, comprehension
+from gymcore.jit.conversion.scope import (
+    Alias,
+    Binding,
+    Known,
+    Local,
+    Stored,
+    is_builtin,
+    name_of,
+    named_table,
+)
+from gymcore.jit.conversion.source import (
+    MUTATING,
+    Source,
+    function_of,
+    is_convertible,
+    method_of,
+)
+from gymcore.jit.conversion.syntax import called_name, keywords_of, name_at, names_in
+from gymcore.jit.conversion.unit import Helper, local_name
 
 __all__ = ["Calls"]
 
@@ -71,29 +76,25 @@ _DRAWS = {
     "choices": "",
 }
 _OVER_ARRAYS = ("any", "all", "min", "max")
-# From Python 3.12 on, `sum` adds the rounding errors of a sum of Python's floats to it (Neumaier),
-# but not those of a sum of NumPy's numbers, which are Python's floats in converted code.
-_ADDS_ERRORS = sys.version_info >= (3, 12)
 _SUM_OF = """\
     result = 0
     for value in items:
         result += value
     return result"""
-_ADD_FLOAT = """\
-    total = result + value
-    if abs(result) >= abs(value):
-        return total, errors + (result - total + value)
-    return total, errors + (value - total + result)"""
 
 
 class Calls(Expressions):
-    """Expressions with calls."""
+    """Expressions with calls, and the functions that they call."""
+
+    def body(self) -> str:
+        """Return the text of the function's statements; `Statements` converts them."""
+        raise NotImplementedError
 
     def _call(self, node: ast.Call) -> str | None:
         known = self.called(node)
         called = known.value if known is not None else None
         if is_convertible(called) or isinstance(called, Local):
-            return self.converted_call(node, called, node.args, _keywords(node))
+            return self.converted_call(node, called, node.args, keywords_of(node))
         value = self.known(node) if called is not isinstance else self.truth(node)
         if value is not None and isinstance(number := getattr(value, "value", value), NUMBERS):
             return self.value_text(number, node)
@@ -107,10 +108,9 @@ class Calls(Expressions):
             return self._foreign(node, called)
         if called is float and node.args and self.types(node.args[0]) <= {bool, np.bool_}:
             return f"(1.0 if {self.flat(node.args[0])} else 0.0)"
-        if called is str and all(
-            issubclass(t, (int, np.integer)) for t in self.types(node.args[0])
-        ):
-            return self.call_of("text_of", _TEXT_OF, [self.flat(node.args[0])], ["number"])
+        types = self.types(node.args[0]) if called is str else {str}
+        if all(issubclass(kind, (int, np.integer)) for kind in types):
+            return self.unit.call("text_of", _TEXT_OF, number=self.flat(node.args[0]))
         growing = self.growing(node.args[0]) if called is len else None
         if growing is not None:
             return f"{growing.length}[0]"
@@ -161,10 +161,8 @@ class Calls(Expressions):
             texts[keyword] = f"{keyword.arg}={text}"
         text, name = self.replaced(node, texts), getattr(called, "__name__", "")
         makes_array = called in (np.array, np.asarray) and "dtype=" not in text
-        is_narrow = any(kind.dtype == np.float32 for kind in self.kinds(node))
-        if (makes_array and is_narrow and len(node.args) == 1) or (
-            self.is_narrow(node) and name in _FLOAT32_LOOPS
-        ):
+        makes_array &= np.float32 in self.item_types(node) and len(node.args) == 1
+        if makes_array or (self.is_narrow(node) and name in _FLOAT32_LOOPS):
             return f"{text[:-1]}, dtype=np.float32)"
         if called in (min, max) and self.is_narrow(node):
             self._doubt_types(node, node.args)
@@ -177,28 +175,29 @@ class Calls(Expressions):
         growing = self.growing(owner)
         if growing is not None and (name in FUNCTIONS or name == "clear"):
             return self.list_call(growing, name, node.args)
-        if "np_random" in ast.unparse(owner) or self.bindings.get(ast.unparse(owner)):
+        if "np_random" in ast.unparse(owner) or self.bound(owner):
             return None
         if name in ("item", "tolist") and not node.args:
             is_array = np.ndarray in self.types(owner)
             if is_array and name == "item":
                 return None
             return f"{self.enclosed(owner)}{'.copy()' * is_array}"
-        items = self.elements(owner) if name == "values" and self.path(owner) else None
+        items = self.elements(owner) if name == "values" and self.stored(owner) else None
         if items is not None:
             return tuple_of(items)
         if name == "index" and len(node.args) == 1 and self.types(owner) <= {list}:
             body = _INDEX_OF
             if self.has_rows(owner) or self.elements(node.args[0]):
                 body = body.replace("items[index] == value", "(items[index] == value).all()")
-            return self.call_of("index_of", body, [self.flat(owner), self.row(node.args[0])])
+            arguments = {"items": self.flat(owner), "value": self.row(node.args[0])}
+            return self.unit.call("index_of", body, **arguments)
         if name == "count" and len(node.args) == 1 and self.types(owner) <= {list}:
             return f"({self.text(owner)} == {self.enclosed(node.args[0])}).sum()"
         if name in MUTATING - {"fill", "sort"}:
             self.text(owner)
-            path = self.path(owner)
-            if path is not None and path[1].kind is list and path[1].dtype is not None:
-                self.unit.let_grow(path[0])
+            stored = self.stored(owner)
+            if stored and stored.layout.kind is list and stored.layout.dtype is not None:
+                self.unit.let_grow(stored.name)
             change = "use an array of fixed length and a count"
             raise self.obstacle(node, "changes the length of a list", change)
         if self.is_self(owner):
@@ -224,44 +223,36 @@ class Calls(Expressions):
         equal = "(items[place] == value).all()" if growing.has_rows else "items[place] == value"
         is_part = isinstance(args[0], ast.Subscript) if args else False
         texts[-1] += ".copy()" * (is_part and list in self.types(args[-1]))
-        helper = self.unit.helper(title, body.replace("{equal}", equal), ("items", "count", *names))
-        return f"{helper.name}({', '.join([growing.items, growing.length, *texts])})"
+        body = body.replace("{equal}", equal)
+        arguments = dict(zip(names, texts, strict=True))
+        return self.unit.call(title, body, items=growing.items, count=growing.length, **arguments)
 
     def _over_items(self, call: ast.Call, items: ast.expr, name: str) -> str | None:
         """Return the text for the call `name(items)`; None if the call needs no change."""
         if isinstance(items, (ast.GeneratorExp, ast.ListComp)) and name in ("min", "max"):
-            return f"np.{name}({self.comprehension(items, 'list')})"
+            return f"np.{name}({comprehension(self, items, 'list')})"
         if isinstance(items, (ast.GeneratorExp, ast.ListComp)):
-            return self.comprehension(items, name)
-        if isinstance(items, ast.Call) and ast.unparse(items.func) == "reversed":
+            return comprehension(self, items, name)
+        if isinstance(items, ast.Call) and called_name(items) == "reversed":
             texts = self.elements(items.args[0])
             return None if texts is None else tuple_of(texts[::-1])
-        if name == "sum" and _ADDS_ERRORS and np.float64 in self.types(call):
-            return self.call_of("sum_of", _SUM_OF, [self.argument(items)])
+        if name == "sum" and ADDS_ERRORS and np.float64 in self.types(call):
+            return self.unit.call("sum_of", _SUM_OF, items=self.argument(items))
         if name == "sorted":
             return f"np.sort({self.flat(items)})"
         if name in ("list", "tuple"):
-            texts = self._items_of(items) if name == "tuple" else self.elements(items)
+            texts = self.short_items(items) if name == "tuple" else self.elements(items)
             if texts and isinstance(items, ast.Call):
                 body = f"    return {tuple_of([f'items[{k}]' for k in range(len(texts))])}"
-                return self.call_of("tuple_of", body, [self.flat(items)])
+                return self.unit.call("tuple_of", body, items=self.flat(items))
             return tuple_of(texts) if texts else f"{self.enclosed(items)}.copy()"
-        is_array = np.ndarray in self.types(items) or self.path(items) is not None
+        is_array = np.ndarray in self.types(items) or self.stored(items) is not None
         is_array |= self.growing(items) is not None
         return f"np.{name}({self.text(items)})" if name in _OVER_ARRAYS and is_array else None
 
-    def sum_of(self, value: str, types: set[type]) -> tuple[list[str], list[str], list[str]]:
-        """Return the lines before a loop that adds values of some types, in it, and after it."""
-        if not (_ADDS_ERRORS and float in types):
-            return ["result = 0"], [f"result += {value}"], ["return result"]
-        names = ["result", "errors", "value"]
-        inner = self.call_of("add_float", _ADD_FLOAT, [*names[:2], f"float({value})"], names)
-        last = "return result + errors if np.isfinite(errors) else result"
-        return ["result, errors = 0.0, 0.0"], [f"result, errors = {inner}"], [last]
-
     def _attribute(self, node: ast.Attribute) -> str | None:
         record, is_env = self.record(node.value), self.is_self(node.value)
-        if (record is not None or is_env) and self.path(node) is None:
+        if (record is not None or is_env) and self.stored(node) is None:
             defined = method_of(record.layout.kind if record else self.unit.cls, node.attr)
             getter = function_of(defined)
             if isinstance(defined, property) and getter is not None and is_convertible(getter):
@@ -272,8 +263,8 @@ class Calls(Expressions):
     def _listcomp(self, node: ast.ListComp) -> str:
         part = node.generators[0]
         items = self.elements(part.iter) if isinstance(part.iter, ast.Name) else None
-        loads = (n for n in ast.walk(node.elt) if isinstance(n, ast.Name))
-        has_tuples = any(tuple in self.types(n) for n in loads if n.id == ast.unparse(part.target))
+        loads = (n for n in names_in(node.elt) if n.id == ast.unparse(part.target))
+        has_tuples = any(tuple in self.types(n) for n in loads)
         if items and isinstance(part.target, ast.Name) and has_tuples:
             before = dict(self.bindings)
             texts = []
@@ -282,7 +273,7 @@ class Calls(Expressions):
                 texts.append(self.flat(node.elt))
             self.bindings = before
             return f"np.array([{', '.join(texts)}])"
-        return self.comprehension(node, "list")
+        return comprehension(self, node, "list")
 
     def converted_call(
         self,
@@ -297,90 +288,83 @@ class Calls(Expressions):
         if any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(source.tree)):
             raise self.obstacle(node, "calls a generator", "write it as a loop")
         names = source.arguments[isinstance(called, MethodType) :]
-        given = {**dict(zip(names, self._unpacked(args), strict=False)), **keywords}
+        given = {**dict(zip(names, self.unpacked(args), strict=False)), **keywords}
         if "" in keywords:
             raise self.obstacle(node, "unpacks arguments", "write each argument")
-        bindings: dict[str, Binding] = {}
-        texts: dict[str, str] = {}
+        bindings, texts = self._outer_names(node, called, source)
         if source.tree.args.kwarg and keywords.keys() <= set(names):
             bindings[source.tree.args.kwarg.arg] = Known({})
+        for more, passed in self.each(
+            lambda name: self._argument(node, source, name, given.get(name)), names
+        ):
+            bindings |= more
+            texts |= passed
+        helper = self._helper(source, node, bindings, [*texts], role)
+        return helper.call(texts[name] for name in helper.arguments)
+
+    def _outer_names(
+        self, node: ast.AST, called: object, source: Source
+    ) -> tuple[dict[str, Binding], dict[str, str]]:
+        """Return what `self` and the names of an enclosing function stand for in a called one."""
+        this = getattr(called, "__self__", None)
         if isinstance(called, Local):
-            bindings |= {n: b for n, b in self.bindings.items() if n not in source.names}
             outer = source.outer_names - source.names - self.bindings.keys() - {self.self_name}
-            texts = {f"{n}_" if n in RESERVED else n: self.text(name_at(n, node)) for n in outer}
-        elif isinstance(this := getattr(called, "__self__", None), Record):
-            bindings[source.self_name] = this
-        elif isinstance(this, Alias):  # a member of an enumeration
-            bindings[source.self_name], texts["this"] = Alias("this"), this.text
-        elif this is not None and this is not self.unit.trace.env:
-            bindings[source.self_name] = Known(this)
-        problem: ObstacleFound | None = None
-        for name in names:
-            part = given.get(name)
+            bindings = {n: b for n, b in self.bindings.items() if n not in source.names}
+            return bindings, {local_name(n): self.text(name_at(n, node)) for n in sorted(outer)}
+        if isinstance(this, Stored):
+            return {source.self_name: this}, {}
+        if isinstance(this, ast.expr):  # a member of an enumeration
+            return {source.self_name: Alias("this")}, {"this": self.text(this)}
+        is_env = this is None or this is self.unit.trace.env
+        return {} if is_env else {source.self_name: Known(this)}, {}
+
+    def _argument(
+        self, node: ast.AST, source: Source, name: str, part: ast.expr | None
+    ) -> tuple[Mapping[str, Binding], dict[str, str]]:
+        """Return what an argument stands for in a called function, and the texts to pass."""
+        title, is_constant = local_name(name), name not in source.stores
+        if part is None:
             default = source.defaults.get(name)
-            record = self.record(part) if part is not None else None
-            known = Known(default) if part is None else None if record else self.known(part)
-            table = self.table(part) if part is not None and not (known or record) else None
-            growing = self.growing(part) if part is not None and known is None else None
-            is_number = known is not None and isinstance(known.value, NUMBERS)
-            if known is not None and name not in source.locals and not (part and is_number):
-                bindings[name] = known
-            elif record is not None and name not in source.locals:
-                bindings[name] = record
-            elif growing is not None and name not in source.locals:
-                title = f"{name}_" if name in RESERVED else name
-                bindings[name] = Growing(title, f"{title}_count", growing.has_rows)
-                texts |= {title: growing.items, f"{title}_count": growing.length}
-            elif table is not None and table.text(self.unit.constant) is None:
-                indices = {f"{name}_{k}": index for k, index in enumerate(table.indices)}
-                bindings[name] = table._replace(indices=tuple(indices))
-                texts |= indices
+            if is_constant:
+                return {name: Known(default)}, {}
+            return {}, {title: self.value_text(default, node)}
+        record = self.record(part)
+        known = self.known(part) if record is None else None
+        if is_constant and record is not None:
+            return {name: record}, {}
+        if is_constant and known is not None and not isinstance(known.value, NUMBERS):
+            return {name: known}, {}
+        growing = self.growing(part) if is_constant and known is None else None
+        if growing is not None:
+            count = f"{title}_count"
+            list_of_items = Growing(title, count, growing.has_rows)
+            return {name: list_of_items}, {title: growing.items, count: growing.length}
+        table = self.table(part) if record is None and known is None else None
+        if table is not None and table.array() is None:
+            texts = (self.text(index) for index in table.indices)
+            return named_table(name, table), {f"{name}_{k}": t for k, t in enumerate(texts)}
+        text = self.as_value(part)
+        return ({name: Alias(text)}, {}) if text == "rng" else ({}, {title: text})
+
+    def unpacked(self, args: list[ast.expr]) -> Iterator[ast.expr]:
+        """Yield arguments, and the items of those that are unpacked."""
+        for part in args:
+            if not isinstance(part, ast.Starred):
+                yield part
+                continue
+            kind = self.kind(part.value)
+            if isinstance(part.value, ast.Call) and kind and kind.shape:  # which is evaluated once
+                self.emit(f"items = {self.flat(part.value)}")
+                items: list[str] | None = [f"items[{k}]" for k in range(kind.shape[0])]
             else:
-                try:
-                    text = self.value_text(default, node) if part is None else self.as_value(part)
-                except ObstacleFound as raised:
-                    self.unit.obstacles.append(raised.obstacle)
-                    problem, text = raised, ""
-                if text == "rng":
-                    bindings[name] = Rng()
-                else:
-                    texts[f"{name}_" if name in RESERVED else name] = text
-        if problem is not None:
-            raise problem
-        helper = self.helper(source, node, bindings, list(texts), role)
-        return f"{helper.name}({', '.join([*helper.first, *(texts[n] for n in helper.arguments)])})"
+                items = self.short_items(part.value)
+            if items is None:
+                raise self.obstacle(part, "unpacks a value of unknown length", "write each item")
+            for item in items:
+                self.bindings[item] = Alias(item)
+                yield name_at(item, part)
 
-    def called(self, node: ast.Call) -> Known | None:
-        """Return the function that a call calls; a method is bound to the `Record` of an object."""
-        local = self.bindings.get(node.func.id) if isinstance(node.func, ast.Name) else None
-        if isinstance(local, Local):
-            return Known(local)
-        if isinstance(node.func, ast.Attribute):
-            record = self.record(node.func.value)
-            defined = method_of(record.layout.kind, node.func.attr) if record is not None else None
-            if isinstance(defined, FunctionType):
-                return Known(MethodType(defined, record))
-            kinds = self.types(node.func.value) if record is None else set()
-            kind = kinds.pop() if len(kinds) == 1 else object
-            defined = method_of(kind, node.func.attr) if issubclass(kind, enum.Enum) else None
-            if isinstance(defined, FunctionType) and is_convertible(defined):
-                return Known(MethodType(defined, Alias(self.text(node.func.value))))
-        known = self.known(node.func)
-        this = self.bindings.get(self.source.self_name)
-        if known and isinstance(this, Record) and ast.unparse(node.func).startswith("super("):
-            return Known(MethodType(known.value.__func__, this))
-        return known
-
-    def _source_of(self, called: object) -> Source:
-        function = function_of(called)
-        assert function is not None
-        return self.unit.source_of(function)
-
-    def _unpacked(self, args: list[ast.expr]) -> Iterator[ast.expr]:
-        """Yield arguments, and the items of those that are unpacked; see `Statements`."""
-        raise NotImplementedError
-
-    def helper(
+    def _helper(
         self,
         source: Source,
         node: ast.AST,
@@ -388,21 +372,26 @@ class Calls(Expressions):
         passed: list[str],
         role: str,
     ) -> Helper:
-        """Return the helper for a function; `Statements` converts it."""
-        raise NotImplementedError
+        """Return the helper for a function in the call `node`."""
+        chain = *self.chain, node
+        key = source.tree, chain, role, self.round
+        if key not in self.unit.texts:
+            if source.tree in self.unit.active:
+                raise self.obstacle(node, "calls itself", "write it as a loop")
+            self.unit.active.add(source.tree)
+            body = self.inner(source, chain, bindings, role).body()
+            self.unit.active.discard(source.tree)
+            used = tuple(name for name in passed if word_in(name, body))
+            name = source.tree.name
+            if role.startswith(("reset", "step")) and source.owner is not None:
+                name = f"{name}_of_{source.owner.__name__.lower()}"
+            self.unit.texts[key] = self.unit.helper(name, body, used)
+        return self.unit.texts[key]
 
-    def comprehension(self, node: ast.ListComp | ast.GeneratorExp, name: str) -> str:
-        """Return the call of a helper that runs the loop; `Statements` defines it."""
-        raise NotImplementedError
-
-
-def name_at(name: str, node: ast.AST) -> ast.Name:
-    """Return a name that stands in the place of an expression."""
-    return ast.copy_location(ast.Name(name, ast.Load()), node)
-
-
-def _keywords(call: ast.Call) -> dict[str, ast.expr]:
-    return {keyword.arg or "": keyword.value for keyword in call.keywords}
+    def _source_of(self, called: object) -> Source:
+        function = function_of(called)
+        assert function is not None
+        return self.unit.source_of(function)
 
 
 def _is_array_method(value: object) -> bool:

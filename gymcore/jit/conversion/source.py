@@ -18,6 +18,7 @@ from typing import Any
 
 from gymcore import error
 from gymcore.core import Env
+from gymcore.jit.conversion.syntax import called_name, names_in, place_of
 from gymcore.specs.entry_points import load_env_creator
 from gymcore.specs.lookup import spec as spec_of
 
@@ -48,6 +49,7 @@ MUTATING = frozenset(
     )
 )
 """Methods that change the object that they belong to."""
+_ROLES = "observation", "info"
 GROWING = frozenset(("append", "extend", "insert", "pop", "remove"))
 """Methods that change the length of a list."""
 _LIBRARIES = re.compile(
@@ -98,7 +100,7 @@ class Source:
     def local(self, tree: ast.FunctionDef, defaults: dict[str, object]) -> Source:
         """Return the source of a function that is defined in this one."""
         result = copy.copy(self)
-        for name in ("stores", "loads", "changed_items", "grown"):
+        for name in ("stores", "changed_items", "grown"):
             vars(result).pop(name, None)
         result.tree, result.owner, result.defaults = tree, None, defaults
         result.outer_self, result.outer_names = self.self_name, self.names | self.outer_names
@@ -121,35 +123,30 @@ class Source:
     @functools.cached_property
     def stores(self) -> Counter[str]:
         """How often the function assigns each local name."""
-        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name))
-        return Counter(node.id for node in nodes if isinstance(node.ctx, ast.Store))
-
-    @functools.cached_property
-    def loads(self) -> set[str]:
-        """The names that the function reads."""
-        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name))
-        return {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
-
-    @property
-    def locals(self) -> set[str]:
-        """The names that the function assigns."""
-        return set(self.stores)
+        return Counter(node.id for node in names_in(self.tree) if isinstance(node.ctx, ast.Store))
 
     @property
     def names(self) -> set[str]:
         """The names that the function assigns, and its arguments."""
         return {*self.stores, *self.arguments}
 
+    def loads(self, name: str) -> list[ast.Name]:
+        """Return the places where the function reads a local name."""
+        nodes = (node for node in names_in(self.tree) if node.id == name)
+        return [node for node in nodes if isinstance(node.ctx, ast.Load)]
+
+    def returned(self) -> list[ast.expr | None]:
+        """Return the expressions that the function returns."""
+        return [node.value for node in ast.walk(self.tree) if isinstance(node, ast.Return)]
+
     @functools.cached_property
     def changed_items(self) -> set[str]:
         """The local names whose items the function assigns, or which it updates."""
-        names = set()
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-                names.add(ast.unparse(node.value))
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                names |= {ast.unparse(node.func.value)} if node.func.attr == "update" else set()
-        return names
+        nodes = [*ast.walk(self.tree)]
+        items = (n for n in nodes if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
+        owners = (name.rpartition(".") for name in map(called_name, nodes))
+        updated = {owner for owner, _, method in owners if method == "update"}
+        return updated | {ast.unparse(node.value) for node in items}
 
     def is_flat_list(self, name: str) -> bool:
         """Return whether items are appended to a list only in the block that creates it."""
@@ -163,33 +160,26 @@ class Source:
     @functools.cached_property
     def grown(self) -> set[str]:
         """The local lists that a method changes in another block than that which creates them."""
-        calls = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))
-        names = {
-            call.value.id
-            for call in calls
-            if isinstance(call, ast.Attribute)
-            and isinstance(call.value, ast.Name)
-            and call.attr in GROWING
-        }
-        return {name for name in names & self.locals if not self.is_flat_list(name)}
+        calls = (called_name(node).rpartition(".") for node in ast.walk(self.tree))
+        names = {owner for owner, _, method in calls if method in GROWING}
+        return {name for name in names & self.stores.keys() if not self.is_flat_list(name)}
 
     def output_role(self, name: str) -> str:
         """Return "observation" or "info" if a name is only used as such a result."""
-        roles, changed = set(), 0
-        results = [n.value for n in ast.walk(self.tree) if isinstance(n, ast.Return)]
-        for value in (v for v in results if isinstance(v, ast.Tuple) and len(v.elts) in (2, 5)):
-            for role, part in (("observation", value.elts[0]), ("info", value.elts[-1])):
-                if isinstance(part, ast.Name) and part.id == name:
-                    roles.add(role)
-                    changed += 1
-        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name))
-        reads = sum(node.id == name and isinstance(node.ctx, ast.Load) for node in nodes)
-        is_info = roles == {"info"} and name in self.changed_items
-        return roles.pop() if len(roles) == 1 and (changed == reads or is_info) else ""
+        results = (v.elts for v in self.returned() if isinstance(v, ast.Tuple))
+        ends = (parts[:1] + parts[-1:] for parts in results if len(parts) in (2, 5))
+        parts = [pair for pair_of_ends in ends for pair in zip(_ROLES, pair_of_ends, strict=True)]
+        roles = [role for role, part in parts if isinstance(part, ast.Name) and part.id == name]
+        is_changed_info = "info" in roles and name in self.changed_items
+        is_only = len(roles) == len(self.loads(name)) or is_changed_info
+        return roles[0] if len(set(roles)) == 1 and is_only else ""
 
-    def operator_of(self, node: ast.AugAssign) -> str:
-        """Return the operator of an augmented assignment, without the `=`."""
-        return ast.unparse(node).removeprefix(ast.unparse(node.target)).split("=")[0].strip()
+    def operator_of(self, node: ast.BinOp | ast.AugAssign) -> str:
+        """Return the operator of an expression or an augmented assignment, without the `=`."""
+        first, second = (
+            (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
+        )
+        return self.segment(place_of(first)[1], place_of(second)[0]).strip(" ()=")
 
 
 @functools.cache
@@ -304,11 +294,8 @@ def attributes_in(source: Source) -> Iterator[ast.Attribute]:
     """Yield the attributes of `self` in a function, such as `self.x`."""
     first = source.arguments[0] if source.owner and source.arguments else ""
     for node in ast.walk(source.tree):
-        if (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and node.value.id == first
-        ):
+        owner = node.value if isinstance(node, ast.Attribute) else None
+        if isinstance(node, ast.Attribute) and isinstance(owner, ast.Name) and owner.id == first:
             yield node
 
 
@@ -332,31 +319,21 @@ def changed_by_methods(kind: type) -> dict[str, bool]:
 
 def read_attributes(source: Source) -> set[str]:
     """Return the attributes that a function reads for more than changing them."""
-    changes = {
-        id(node.targets[0]) for node in ast.walk(source.tree) if isinstance(node, ast.Assign)
-    }
-    for node in ast.walk(source.tree):
+    nodes = [*ast.walk(source.tree)]
+    changes: set[ast.AST] = {node.targets[0] for node in nodes if isinstance(node, ast.Assign)}
+    for node in nodes:
         call = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            changes |= {id(call.func)} if call.func.attr in MUTATING else set()
-    roots = {
-        id(node.value)
-        for node in ast.walk(source.tree)
-        if id(node) in changes and hasattr(node, "value")
-    }
-    return {
-        node.attr
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Load)
-        and id(node) not in roots
-    }
+        if isinstance(call, ast.Call) and called_name(call).rpartition(".")[2] in MUTATING:
+            changes.add(call.func)
+    roots = {getattr(node, "value", None) for node in changes}
+    reads = (n for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load))
+    return {node.attr for node in reads if node not in roots}
 
 
-def changed_attributes(source: Source, part: ast.AST | None = None) -> Iterator[tuple[str, bool]]:
+def changed_attributes(source: Source) -> Iterator[tuple[str, bool]]:
     """Yield the attributes of `self` that a function assigns (True) or changes in place (False)."""
-    attributes = {id(node): node.attr for node in attributes_in(source)}
-    for node in ast.walk(part or source.tree):
+    attributes: dict[ast.AST, str] = {node: node.attr for node in attributes_in(source)}
+    for node in ast.walk(source.tree):
         base: ast.AST = node
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in MUTATING:
@@ -366,7 +343,7 @@ def changed_attributes(source: Source, part: ast.AST | None = None) -> Iterator[
         elif not isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
             continue
         is_whole = base is node
-        while isinstance(base, (ast.Subscript, ast.Attribute)) and id(base) not in attributes:
+        while isinstance(base, (ast.Subscript, ast.Attribute)) and base not in attributes:
             base, is_whole = base.value, False
-        if id(base) in attributes:
-            yield attributes[id(base)], is_whole
+        if base in attributes:
+            yield attributes[base], is_whole

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ast
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,13 +21,13 @@ class Table(NamedTuple):
         values: All values that the expression may have, in the order of the indices; None where
             there is none.
         shape: The number of values of each index.
-        indices: The text of each index.
+        indices: The expression of each index.
     """
 
     name: str
     values: Sequence[object]
     shape: tuple[int, ...] = ()
-    indices: tuple[str, ...] = ()
+    indices: tuple[ast.expr, ...] = ()
 
     @property
     def first(self) -> object:
@@ -47,7 +48,7 @@ class Table(NamedTuple):
         is_sequence = isinstance(self.first, (list, tuple))
         return {key: self.item(k if is_sequence else key) for k, key in enumerate(first)}
 
-    def at(self, index: str) -> Table | None:
+    def at(self, index: ast.expr) -> Table | None:
         """Return the part for an index that is computed; None if the values have no such index."""
         rows = [_row(value) for value in self.values]
         if any(row is None for row in rows):
@@ -76,18 +77,6 @@ class Table(NamedTuple):
         filler = np.zeros_like(present).tolist()
         array = number_array([filler if value is None else value for value in self.values])
         return None if array is None else array.reshape((*self.shape, *array.shape[1:]))
-
-    def text(self, constant: Callable[[np.ndarray, str], str]) -> str | None:
-        """Return the expression of the value as an element or a part of an array of numbers.
-
-        Args:
-            constant: Function that returns the name of a constant.
-        """
-        array = self.array()
-        if array is None:
-            return None
-        name = constant(array, self.name)
-        return f"{name}[{', '.join(self.indices)}]" if self.indices else name
 
 
 def _item(value: Any, key: Any) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from types import FunctionType
 from typing import NamedTuple
 
@@ -21,11 +22,12 @@ from gymcore.jit.conversion.source import (
     read_attributes,
     source_of,
 )
+from gymcore.jit.conversion.syntax import called_name
 from gymcore.jit.conversion.tracing import Trace
 from gymcore.jit.env import Env
 from gymcore.spaces.space import Space
 
-__all__ = ["RESERVED", "Helper", "Restart", "Unit"]
+__all__ = ["RESERVED", "Helper", "Restart", "Unit", "local_name"]
 
 RESERVED = frozenset(
     (
@@ -42,6 +44,11 @@ class Restart(Exception):
     """Raised after a decision about the class was revised: everything is converted again."""
 
 
+def local_name(name: str) -> str:
+    """Return the name that a local variable of the original gets."""
+    return f"{name}_" if name in RESERVED else name
+
+
 class Helper(NamedTuple):
     """A converted function.
 
@@ -56,6 +63,10 @@ class Helper(NamedTuple):
     first: tuple[str, ...]
     arguments: tuple[str, ...]
     text: str
+
+    def call(self, texts: Iterable[str]) -> str:
+        """Return the text of a call, after the texts of the arguments of the original."""
+        return f"{self.name}({', '.join([*self.first, *texts])})"
 
 
 class Unit:
@@ -87,13 +98,8 @@ class Unit:
         self.assigned = {name for name, is_whole in changed if is_whole}
         resets = [pair for source in reached(cls, "reset") for pair in changed_attributes(source)]
         self.assigned_by_reset = {name for name, is_whole in resets if is_whole}
-        drawn = [*self.sources, *reached(cls, "render")]
-        self.read = {
-            node.attr
-            for source in drawn
-            for node in attributes_in(source)
-            if isinstance(node.ctx, ast.Load)
-        }
+        drawn = (n for s in [*self.sources, *reached(cls, "render")] for n in attributes_in(s))
+        self.read = {node.attr for node in drawn if isinstance(node.ctx, ast.Load)}
         self.local_names = {name for source in self.sources for name in source.names}
         self.fixed = {name for source in self.sources for name in _length_attributes(source)}
         self.layouts: dict[str, Layout] = {}
@@ -106,11 +112,9 @@ class Unit:
             try:
                 if name in trace.steady:
                     raise ValueError("gains items in each step", "give it a fixed length")
-                self.layouts[name] = (
-                    self._list_layout(name)
-                    if is_empty
-                    else layout_of(samples, name in self.assigned)
-                )
+                is_assigned = name in self.assigned
+                layout = self._list_layout(name) if is_empty else layout_of(samples, is_assigned)
+                self.layouts[name] = layout
             except RecursionError:
                 self.bad[name] = "refers to itself", "keep it out of `reset` and `step`"
             except ValueError as problem:
@@ -216,6 +220,10 @@ class Unit:
         self.helpers[title] = Helper(title, first, arguments, text)
         return self.helpers[title]
 
+    def call(self, name: str, body: str, **arguments: str) -> str:
+        """Return the text of a call of a helper with a body; see `helper`."""
+        return self.helper(name, body, tuple(arguments)).call(arguments.values())
+
     def with_helpers(self, text: str) -> str:
         """Return a text with the texts of the helpers that it calls."""
         texts, seen = [text], set[str]()
@@ -228,16 +236,13 @@ class Unit:
 
 def _length_attributes(source: Source) -> set[str]:
     """Return the attributes that the lengths of arrays depend on."""
-    names: set[str] = set()
-    for node in ast.walk(source.tree):
-        if not isinstance(node, ast.Call):
-            continue
-        parts = [k.value for k in node.keywords if k.arg in ("size", "shape")]
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _SHAPED:
-            parts += node.args[:1]
-        inside = {id(n) for part in parts for n in ast.walk(part)}
-        names |= {n.attr for n in attributes_in(source) if id(n) in inside}
-    return names
+    parts: list[ast.expr] = []
+    for call in (node for node in ast.walk(source.tree) if isinstance(node, ast.Call)):
+        parts += [k.value for k in call.keywords if k.arg in ("size", "shape")]
+        if called_name(call).rpartition(".")[2] in _SHAPED and isinstance(call.func, ast.Attribute):
+            parts += call.args[:1]
+    inside = {node for part in parts for node in ast.walk(part)}
+    return {node.attr for node in attributes_in(source) if node in inside}
 
 
 def _same(first: object, second: object) -> bool:

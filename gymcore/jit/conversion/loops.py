@@ -1,0 +1,216 @@
+"""Conversion of loops: of `for` statements, and of comprehensions, which become functions."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gymcore.jit.conversion.expressions import Expressions, tuple_of, word_in
+from gymcore.jit.conversion.scope import Alias, Binding, Known
+from gymcore.jit.conversion.syntax import called_name, name_at, names_in, parsed
+from gymcore.jit.conversion.tables import Table
+from gymcore.jit.conversion.unit import local_name
+
+__all__ = ["ADDS_ERRORS", "comprehension", "header", "rounds"]
+
+ADDS_ERRORS = sys.version_info >= (3, 12)
+"""Whether `sum` adds the rounding errors of a sum of Python's floats to it (Neumaier).
+
+It does not add those of a sum of NumPy's numbers, which are Python's floats in converted code.
+"""
+_ADD_FLOAT = """\
+    total = result + value
+    if abs(result) >= abs(value):
+        return total, errors + (result - total + value)
+    return total, errors + (value - total + result)"""
+_COMPREHENSION = "is a comprehension of this kind", "write it as loops"
+
+
+def rounds(
+    function: Expressions, target: ast.expr, items: ast.expr
+) -> list[dict[str, Binding]] | None:
+    """Return what the names stand for in each round of a loop that is written round by round.
+
+    These are loops over texts, such as keys, and over objects in the state; None for others.
+    """
+    called = called_name(items)
+    if isinstance(items, ast.Call) and called in ("enumerate", "zip"):
+        return _parallel_rounds(function, target, items, called == "enumerate")
+    if isinstance(items, ast.Call) and called.endswith(".items") and isinstance(target, ast.Tuple):
+        assert isinstance(items.func, ast.Attribute)
+        owner = items.func.value
+        stored, texts = function.stored(owner), function.elements(owner) or []
+        keys = list(stored.layout.items or ()) if stored is not None else []
+        if keys and len(keys) == len(texts):
+            key, item = map(ast.unparse, target.elts)
+            pairs = zip(map(Known, keys), map(Alias, texts), strict=True)
+            return [{key: first, item: second} for first, second in pairs]
+    stored = function.stored(items)
+    nodes = items.elts if isinstance(items, (ast.Tuple, ast.List)) else []
+    if stored is not None and stored.layout.items:
+        nodes = [parsed(f"{ast.unparse(items)}[{k}]") for k in range(len(stored.layout.items))]
+    records = [record for record in map(function.record, nodes) if record is not None]
+    if records and len(records) == len(nodes) and isinstance(target, ast.Name):
+        return [{target.id: record} for record in records]
+    known = function.known(items)
+    values = [*known.value] if known and isinstance(known.value, Iterable) else []
+    parts = (part for v in values for part in (v if isinstance(v, tuple) else [v]))
+    if not any(isinstance(part, str) for part in parts):
+        return None
+    return [dict(_matched(target, value)) for value in values]
+
+
+def _parallel_rounds(
+    function: Expressions, target: ast.expr, call: ast.Call, counts: bool
+) -> list[dict[str, Binding]] | None:
+    """Return the rounds of a loop over `zip(...)`, or over `enumerate(...)`."""
+    parts = [ast.Constant(None), *call.args] if counts else call.args
+    targets = target.elts if isinstance(target, ast.Tuple) else []
+    columns = [rounds(function, *pair) for pair in zip(targets, parts, strict=False)]
+    lengths = [len(column) for column in columns if column]
+    if len(targets) != len(parts) or not lengths:
+        return None
+    result: list[dict[str, Binding]] = [{} for _ in range(min(lengths))]
+    for name, items, column in zip(targets, parts, columns, strict=True):
+        for k, names in enumerate(result):
+            if column:
+                names |= column[k]
+            else:
+                text = f"{function.enclosed(items)}[{k}]" if not counts else ""
+                names[ast.unparse(name)] = Known(k) if counts else Alias(text)
+    return result
+
+
+def _matched(target: ast.expr, value: Any) -> Iterator[tuple[str, Known]]:
+    """Yield the names of a target with the values that it gives them."""
+    if isinstance(target, ast.Tuple):
+        for part, item in zip(target.elts, value, strict=True):
+            yield from _matched(part, item)
+    else:
+        yield ast.unparse(target), Known(value)
+
+
+def header(function: Expressions, target: ast.expr, items: ast.expr) -> tuple[str, list[str]]:
+    """Return the header of a loop, and the statements that its body begins with."""
+    counter = ""
+    inner = items.args[0] if isinstance(items, ast.Call) and items.args else items
+    is_counted = called_name(items) == "enumerate" and isinstance(target, ast.Tuple)
+    if is_counted and isinstance(target, ast.Tuple) and function.table(inner) is not None:
+        counter, target, items = function.text(target.elts[0]), target.elts[1], inner
+    table = function.table(items)
+    if table is None or (table.is_row() and not counter):
+        texts = function.elements(items) if table is None else None
+        text = tuple_of(texts) if texts else function.text(items)
+        if isinstance(target, ast.Tuple) and not texts and function.has_rows(items):
+            row = ", ".join(f"row[{k}]" for k in range(len(target.elts)))
+            return f"for row in {text}:", [f"{function.joined(target.elts)} = {row}"]
+        return f"for {function.text(target)} in {text}:", []
+    counter = counter or f"{target.id if isinstance(target, ast.Name) else 'item'}_index"
+    function.bindings[counter] = Alias(counter)
+    part = table.at(name_at(counter, items))
+    if part is None:
+        change = "use a list"
+        raise function.obstacle(items, "iterates over keys that are not 0, 1, ...", change)
+    lengths = table.lengths()
+    length = str(lengths.flat[0])
+    if (lengths != lengths.flat[0]).any():
+        name = function.unit.constant(lengths, f"{table.name}_length")
+        length = f"{name}[{function.joined(table.indices)}]"
+    first = []
+    if isinstance(target, ast.Name) and part.array() is None:
+        function.bindings[target.id] = part
+    else:
+        value = function.table_text(part, items)
+        first = [f"{function.text(target)} = {value}"]
+    return f"for {counter} in range({length}):", first
+
+
+def comprehension(function: Expressions, node: ast.ListComp | ast.GeneratorExp, name: str) -> str:
+    """Return the call of a helper that runs the loops of a comprehension.
+
+    Args:
+        function: The function with the comprehension.
+        node: The comprehension.
+        name: The function of its items: "any", "all", "sum", "list" or "tuple".
+    """
+    width = _width(function, node.elt) if name == "list" else 0
+    is_zip = any("zip(" in ast.unparse(part.iter) for part in node.generators)
+    if name not in ("any", "all", "sum", "list", "tuple") or width is None or is_zip:
+        raise function.obstacle(node, *_COMPREHENSION)
+    bindings, head, lengths, margin = dict(function.bindings), list[str](), list[str](), ""
+    for part in node.generators:
+        line, first = header(function, part.target, part.iter)
+        items = re.fullmatch(r"for .*? in (?:range\(([^,]*)\)|(.*)):", line)
+        lengths.append((items[1] or f"len({items[2]})") if items else "0")
+        head += [margin + line, *(f"{margin}    {line}" for line in first)]
+        margin += "    "
+        if part.ifs:
+            head.append(f"{margin}if {' and '.join(map(function.enclosed, part.ifs))}:")
+            margin += "    "
+    elements = getattr(node.elt, "elts", [])
+    element = function.joined(elements) if width else function.enclosed(node.elt)
+    function.bindings = bindings
+    if name in ("any", "all"):
+        test = element if name == "any" else f"not {element}"
+        before, last = list[str](), [f"return {name == 'all'}"]
+        inner = [f"if {test}:", f"    return {name == 'any'}"]
+    elif name == "sum":
+        before, inner, last = _sum(function, element, function.types(node.elt))
+    else:
+        shape = " * ".join(lengths)
+        shape = f"({shape}, {width})" if width else shape
+        before = [f"result = np.empty({shape}, {_dtype_of(function, node.elt)})", "count = 0"]
+        inner = [f"result[count] = {element}", "count += 1"]
+        last = ["return result[:count]"]
+    lines = [*before, *head, *(margin + line for line in inner), *last]
+    body = "\n".join(f"    {line}" for line in lines)
+    targets = {n.id for n in names_in(*(part.target for part in node.generators))}
+    names = sorted(n for n in _free_names(function, node, targets) if word_in(n, body))
+    title = f"{name}_of_{'_'.join(sorted(targets))}".replace("list_of", "values_of")
+    return function.unit.call(title, body, **dict(zip(names, names, strict=True)))
+
+
+def _free_names(function: Expressions, node: ast.AST, targets: set[str]) -> set[str]:
+    """Return the names of the function that an expression may use."""
+    used = {n.id for n in names_in(node)}
+    tables = [b for n in used if isinstance(b := function.bindings.get(n), Table)]
+    lists = [growing for part in names_in(node) if (growing := function.growing(part))]
+    return {
+        *map(local_name, (used - targets) & function.source.names),
+        *(growing.length for growing in lists if "." not in growing.length),
+        *(local_name(n.id) for table in tables for n in names_in(*table.indices)),
+    }
+
+
+def _sum(
+    function: Expressions, value: str, types: set[type]
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the lines before a loop that adds values of some types, in it, and after it."""
+    if not (ADDS_ERRORS and float in types):
+        return ["result = 0"], [f"result += {value}"], ["return result"]
+    arguments = {"result": "result", "errors": "errors", "value": f"float({value})"}
+    inner = function.unit.call("add_float", _ADD_FLOAT, **arguments)
+    last = "return result + errors if np.isfinite(errors) else result"
+    return ["result, errors = 0.0, 0.0"], [f"result, errors = {inner}"], [last]
+
+
+def _width(function: Expressions, node: ast.expr) -> int | None:
+    """Return the number of items of an element, 0 for a number; None if it is neither."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return len(node.elts)
+    return None if function.types(node) & {tuple, list, np.ndarray} else 0
+
+
+def _dtype_of(function: Expressions, node: ast.expr) -> str:
+    parts = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
+    types = set().union(*map(function.types, parts))
+    if not types:
+        return "np.int64" if isinstance(node, ast.Name) else "np.float64"
+    if types <= {bool, np.bool_}:
+        return "np.bool_"
+    return "np.int64" if all(issubclass(t, (int, np.integer)) for t in types) else "np.float64"

@@ -1,0 +1,440 @@
+"""What is known about the expressions of a function, without their text."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import inspect
+import math
+from collections.abc import Mapping
+from types import FunctionType, MethodType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from gymcore.jit.conversion.layouts import Layout, items_of
+from gymcore.jit.conversion.lists import Growing, item_of
+from gymcore.jit.conversion.obstacles import Obstacle, ObstacleFound
+from gymcore.jit.conversion.source import (
+    Source,
+    changed_by_methods,
+    is_convertible,
+    is_storable_type,
+    method_of,
+)
+from gymcore.jit.conversion.syntax import called_name, names_in, parsed
+from gymcore.jit.conversion.tables import Table
+from gymcore.jit.conversion.tracing import Chain, Kind
+from gymcore.jit.conversion.unit import Unit, local_name
+
+__all__ = [
+    "Alias",
+    "Binding",
+    "Known",
+    "Local",
+    "Scope",
+    "Stored",
+    "is_builtin",
+    "name_of",
+    "named_table",
+]
+
+_PURE_BUILTINS = (len, int, float, bool, abs, min, max, tuple, list, range, round, sum, str)
+_PURE_METHODS = frozenset(
+    (
+        *("get", "index", "count", "keys", "values", "items"),
+        *("astype", "copy", "sum", "max", "min", "item"),
+    )
+)
+_PURE_NODES = (
+    *(ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Slice, ast.Tuple),
+    *(ast.List, ast.Dict, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.keyword),
+    *(ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context),
+)
+
+
+class Known(NamedTuple):
+    """A value that is known before the class is compiled."""
+
+    value: Any
+
+
+class Stored(NamedTuple):
+    """A part of the state: an attribute, or an item of one.
+
+    Attributes:
+        name: Its field, or what the names of its fields begin with.
+        layout: Its layout.
+        value: The value that it had in a run.
+    """
+
+    name: str
+    layout: Layout
+    value: object
+
+    @property
+    def flag(self) -> str:
+        """The text of the field that is False if the value is None."""
+        return f"state.{self.layout.flag(self.name)}"
+
+    def has_constant(self, name: str) -> bool:
+        """Return whether the object has an attribute that does not change."""
+        if name in vars(self.value):
+            is_stored = name in (self.layout.items or {})
+            return not is_stored and name not in changed_by_methods(self.layout.kind)
+        defined = method_of(self.layout.kind, name)
+        return not isinstance(defined, (property, FunctionType)) and defined is not None
+
+
+class Local(NamedTuple):
+    """A function that is defined in another one."""
+
+    source: Source
+
+
+class Alias(NamedTuple):
+    """The text that replaces a name."""
+
+    text: str
+
+
+Binding = Known | Table | Stored | Local | Alias | Growing | list[str]
+"""Replaces a local name that is not a variable; a list has the texts of its items."""
+
+
+def named_table(name: str, table: Table) -> dict[str, Binding]:
+    """Return what a name for a part of a constant and the names of its indices stand for."""
+    names = [f"{name}_{k}" for k in range(len(table.indices))]
+    indices = tuple(map(parsed, names))
+    return {name: table._replace(indices=indices), **{n: Alias(n) for n in names}}
+
+
+class Scope:
+    """What is known about the expressions of one function in the calls that it runs in.
+
+    Attributes:
+        unit: The class, and decisions that its functions share.
+        source: The function.
+        chain: The calls that it runs in.
+        bindings: The replacement of each local name that is not a variable.
+        role: "reset" or "step" if the function returns what `reset` or `step` returns,
+            "observation" or "info" if it writes what it returns, or "".
+        only_state: Whether local variables must not be used.
+        round: The rounds of loops that are written round by round.
+        lines: The converted lines.
+        indent: The level of the next line.
+        outputs: Local names of observations and infos, which have been written already.
+    """
+
+    def __init__(
+        self,
+        unit: Unit,
+        source: Source,
+        chain: Chain,
+        bindings: Mapping[str, Binding],
+        role: str = "",
+    ) -> None:
+        """Begin a function."""
+        self.unit, self.source, self.chain, self.role = unit, source, chain, role
+        self.bindings: dict[str, Binding] = dict(bindings)
+        self.only_state, self.round = False, tuple[object, ...]()
+        self.lines, self.indent, self.outputs = list[str](), 1, set[str]()
+        outer = inspect.getclosurevars(source.function).nonlocals
+        self._names: dict[str, object] = {**source.function.__globals__, **outer}
+        self._locals = source.names | source.outer_names
+        is_env = source.self_name not in self.bindings
+        self.self_name = source.self_name if is_env else ""
+
+    def inner(
+        self, source: Source, chain: Chain, bindings: Mapping[str, Binding], role: str
+    ) -> Self:
+        """Return the conversion of another function, or of this one in another role."""
+        result = type(self)(self.unit, source, chain, bindings, role)
+        result.round = self.round
+        return result
+
+    def emit(self, text: str, column: int = 0) -> None:
+        """Add a statement; the lines of its text after the first are indented by `column`."""
+        first, *rest = text.split("\n")
+        head = "    " * self.indent
+        self.lines.append(f"{head}{first}".rstrip())
+        for line in rest:
+            margin = min(column, len(line) - len(line.lstrip()))
+            self.lines.append(f"{head}{line[margin:]}".rstrip())
+
+    def obstacle(self, node: ast.AST, reason: str, change: str) -> ObstacleFound:
+        """Return the exception for an expression."""
+        text = ast.unparse(node).partition("\n")[0]
+        text = f"{text[:77]}..." if len(text) > 80 else text
+        line = getattr(node, "lineno", 1) + self.source.first_line - 1
+        return ObstacleFound(Obstacle(self.source.file, line, text, reason, change))
+
+    def bound(self, node: ast.AST) -> Binding | None:
+        """Return what a name stands for; None for variables, and for other expressions."""
+        return self.bindings.get(node.id) if isinstance(node, ast.Name) else None
+
+    @property
+    def this(self) -> object:
+        """The original of `self`, after its runs."""
+        this = self.bindings.get(self.source.self_name)
+        return this.value if isinstance(this, (Known, Stored)) else self.unit.trace.env
+
+    # --- values, types and conditions ------------------------------------------------------------
+
+    def known(self, node: ast.AST) -> Known | None:
+        """Return the value of an expression; None if it is not known."""
+        if isinstance(node, ast.Constant):
+            return Known(node.value)
+        is_known = all(self._is_known(part) for part in ast.walk(node))
+        return self._evaluated(node) if is_known else None
+
+    def _evaluated(self, node: ast.AST) -> Known | None:
+        names = {n.id: self._names[n.id] for n in names_in(node) if n.id in self._names}
+        names |= {n: b.value for n, b in self.bindings.items() if isinstance(b, (Known, Stored))}
+        names |= {
+            self.self_name: self.this,
+            "super": lambda *_: super(self.source.owner, self.this),
+        }
+        try:
+            assert isinstance(node, ast.expr)
+            return Known(eval(compile(ast.Expression(node), "<known>", "eval"), names))
+        except Exception:
+            return None
+
+    def _is_known(self, node: ast.AST) -> bool:
+        """Return whether a part of an expression does not make its value unknown."""
+        if isinstance(node, ast.Name):
+            if isinstance(self.bound(node), (Known, Stored)) or self.is_self(node):
+                return True
+            is_global = node.id in self._names or hasattr(builtins, node.id)
+            return is_global and node.id not in self._locals
+        if isinstance(node, ast.Attribute) and (owner := self.record(node.value)) is not None:
+            return self.record(node) is not None or owner.has_constant(node.attr)
+        if isinstance(node, ast.Attribute) and self.is_self(node.value):
+            if self.record(node) is not None:
+                return True
+            name = node.attr
+            changes = name in self.unit.trace.names or "np_random" in name
+            is_property = isinstance(method_of(self.unit.cls, name), property)
+            return not changes and not is_property and self.unit.parameter(name) is None
+        if isinstance(node, ast.Call) and called_name(node).partition("(")[0] != "super":
+            function = self.known(node.func)  # never evaluated if it has effects itself
+            return function is not None and _is_pure(function.value)
+        return isinstance(node, _PURE_NODES)
+
+    def is_self(self, node: ast.AST) -> bool:
+        """Return whether an expression is `self`."""
+        return isinstance(node, ast.Name) and node.id == self.self_name
+
+    def kinds(self, node: ast.AST) -> set[Kind]:
+        """Return the kinds that an expression had."""
+        if isinstance(node, ast.Constant):
+            return {Kind(type(node.value))}
+        return self.unit.trace.kinds_of(self.chain, node)
+
+    def kind(self, node: ast.AST) -> Kind | None:
+        """Return the kind of an expression that always had the same one, or None."""
+        kinds = self.kinds(node)
+        return kinds.pop() if len(kinds) == 1 else None
+
+    def types(self, node: ast.AST) -> set[type]:
+        """Return the types that an expression had."""
+        return {kind.type for kind in self.kinds(node)}
+
+    def item_types(self, node: ast.AST) -> set[type]:
+        """Return the types of the items of the arrays that an expression was."""
+        return {kind.dtype.type for kind in self.kinds(node) if kind.dtype is not None}
+
+    def is_narrow(self, node: ast.AST) -> bool:
+        """Return whether an expression was a number of type float32."""
+        return np.float32 in self.types(node)
+
+    def truth(self, node: ast.expr) -> bool | None:
+        """Return the value of a condition; None if it is not known."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = self.truth(node.operand)
+            return None if inner is None else not inner
+        if isinstance(node, ast.BoolOp):
+            parts = [self.truth(value) for value in node.values]
+            decisive = isinstance(node.op, ast.Or)
+            return decisive if decisive in parts else None if None in parts else not decisive
+        known = self.known(self._with_size(node))
+        if known is not None:
+            return None if isinstance(known.value, np.ndarray) else bool(known.value)
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            is_none = self._is_none(node.left)
+            return None if is_none is None else is_none == isinstance(node.ops[0], ast.Is)
+        if isinstance(node, ast.Call) and called_name(node) == "isinstance":
+            types, wanted = self.types(node.args[0]), self.known(node.args[1])
+            if types and wanted is not None:
+                return all(issubclass(kind, wanted.value) for kind in types)
+        return None
+
+    def _with_size(self, node: ast.expr) -> ast.expr:
+        """Return a comparison of the size of an array that has one shape, with its value."""
+        left = node.left if isinstance(node, ast.Compare) else None
+        if not isinstance(left, ast.Attribute) or left.attr not in ("size", "ndim"):
+            return node
+        kind = self.kind(left.value)
+        shape = kind.shape if kind is not None else None
+        if shape is None or not isinstance(node, ast.Compare):
+            return node
+        number = math.prod(shape) if left.attr == "size" else len(shape)
+        result = ast.Compare(ast.Constant(number), node.ops, node.comparators)
+        return ast.fix_missing_locations(ast.copy_location(result, node))
+
+    def _is_none(self, node: ast.expr) -> bool | None:
+        stored = self.stored(node)
+        if stored is not None:
+            return None if stored.layout.optional else stored.layout.kind is type(None)
+        is_none = {kind is type(None) for kind in self.types(node)}
+        return is_none.pop() if len(is_none) == 1 else None
+
+    # --- attributes, lists and objects -----------------------------------------------------------
+
+    def stored(self, node: ast.AST) -> Stored | None:
+        """Return the part of the state that an expression is, or None."""
+        if isinstance(node, ast.Attribute) and self.is_self(node.value):
+            if node.attr in self.unit.bad:
+                raise self.obstacle(node, *self.unit.bad[node.attr])
+            layout, value = self.unit.layouts.get(node.attr), vars(self.unit.trace.env)
+            return layout and Stored(node.attr, layout, value.get(node.attr))
+        if isinstance(binding := self.bound(node), Stored):
+            return binding
+        if not isinstance(node, (ast.Attribute, ast.Subscript)):
+            return None
+        owner = self.stored(node.value)
+        if owner is None or owner.layout.items is None:
+            return None
+        keys = list(owner.layout.items)
+        if isinstance(node, ast.Attribute) and node.attr not in keys:
+            return None
+        index = Known(node.attr) if isinstance(node, ast.Attribute) else self.known(node.slice)
+        key = index.value if index is not None else None
+        if isinstance(key, int) and -len(keys) <= key < len(keys):
+            key = keys[key]
+        if key not in keys:
+            raise self.obstacle(node, "selects an item by an index that varies", "use an array")
+        values = items_of(owner.value) or {}
+        return Stored(f"{owner.name}_{key}", owner.layout.items[key], values.get(key))
+
+    def growing(self, node: ast.AST) -> Growing | None:
+        """Return the list that grows that an expression is, or None."""
+        if isinstance(node, ast.Name):
+            binding = self.bound(node)
+            local = self.local_list(node.id) if binding is None else None
+            return binding if isinstance(binding, Growing) else local[0] if local else None
+        stored = self.stored(node)
+        if stored is None or not stored.layout.grows:
+            return None
+        name, layout, _ = stored
+        return Growing(f"state.{name}", f"state.{layout.length(name)}", len(layout.shape) > 1)
+
+    def local_list(self, name: str) -> tuple[Growing, np.dtype, tuple[int, ...]] | None:
+        """Return a local list that grows, with dtype and shape of the array; or None."""
+        if name not in self.source.grown:
+            return None
+        kinds = set().union(*map(self.kinds, self.source.loads(name)))
+        array = item_of(kinds) if {kind.type for kind in kinds} <= {list} else None
+        title = local_name(name)
+        return array and (Growing(title, f"{title}_count", len(array[1]) > 1), *array)
+
+    def has_rows(self, node: ast.AST) -> bool:
+        """Return whether an expression was a list of lists or tuples."""
+        items = [kind.item for kind in self.kinds(node) if kind.type is list and kind.item]
+        return bool(items) and all(item.type in (list, tuple) for item in items)
+
+    def record(self, node: ast.AST) -> Stored | None:
+        """Return the object in the state that an expression is, or None."""
+        stored = self.stored(node)
+        is_object = stored and not stored.layout.optional and is_storable_type(stored.layout.kind)
+        return stored if is_object else None
+
+    def table(self, node: ast.AST) -> Table | None:
+        """Return the part of a constant that an expression selects, or None."""
+        if isinstance(binding := self.bound(node), Table):
+            return binding
+        known = self.known(node)
+        if known is not None:
+            hint = getattr(node, "attr", getattr(node, "id", "table")).strip("_")
+            is_set = isinstance(known.value, (set, frozenset))
+            value = list(known.value) if is_set else known.value
+            return Table(hint, [value]) if isinstance(value, (list, tuple, dict, str)) else None
+        if not isinstance(node, (ast.Subscript, ast.Attribute)):
+            return None
+        owner = self.table(node.value)
+        if isinstance(node, ast.Attribute):
+            return owner.item(node.attr) if owner is not None and owner.items() else None
+        if owner is None:
+            return None
+        key = self.known(node.slice)
+        if key is not None:
+            return owner.item(key.value)
+        if isinstance(node.slice, ast.Slice):
+            return None
+        result = owner.at(node.slice)
+        if result is None:
+            reason = "selects from a table whose keys are not 0, 1, ..."
+            raise self.obstacle(node, reason, "use a list or an array")
+        return result
+
+    def called(self, node: ast.AST) -> Known | None:
+        """Return the function that a call calls.
+
+        Methods of objects are bound to their `Stored`, and those of members of enumerations to
+        the expression.
+        """
+        if not isinstance(node, ast.Call):
+            return None
+        if isinstance(local := self.bound(node.func), Local):
+            return Known(local)
+        if isinstance(node.func, ast.Attribute):
+            record = self.record(node.func.value)
+            kind = record.layout.kind if record is not None else self._enum(node.func.value)
+            defined = method_of(kind, node.func.attr) if kind is not None else None
+            if isinstance(defined, FunctionType) and (
+                record is not None or is_convertible(defined)
+            ):
+                return Known(MethodType(defined, record or node.func.value))
+        known = self.known(node.func)
+        this = self.bindings.get(self.source.self_name)
+        if known and isinstance(this, Stored) and called_name(node).startswith("super("):
+            return Known(MethodType(known.value.__func__, this))
+        return known
+
+    def _enum(self, node: ast.AST) -> type | None:
+        types = self.types(node)
+        kind = types.pop() if len(types) == 1 else object
+        return kind if issubclass(kind, enum.Enum) else None
+
+    def is_converted_call(self, node: ast.AST) -> bool:
+        """Return whether an expression calls a function that is converted."""
+        known = self.called(node)
+        return known is not None and is_convertible(known.value)
+
+
+def is_builtin(value: object) -> bool:
+    """Return whether a value is a function or type of Python."""
+    return vars(builtins).get(getattr(value, "__name__", ""), builtins) is value
+
+
+def _is_pure(called: object) -> bool:
+    """Return whether a function returns the same value for the same arguments."""
+    owner, name = getattr(called, "__self__", None), getattr(called, "__name__", "")
+    if isinstance(owner, (np.ndarray, tuple, list, dict, str)):
+        return name in _PURE_METHODS
+    if isinstance(called, type) and issubclass(called, enum.Enum):
+        return True
+    return called in _PURE_BUILTINS if is_builtin(called) else name_of(called) is not None
+
+
+def name_of(value: object) -> str | None:
+    """Return the name of a function or type of Python, NumPy or `math`; None for others."""
+    name = getattr(value, "__name__", "")
+    if not name or not callable(value):
+        return None
+    if is_builtin(value):
+        return str(name)
+    modules = ((np, "np"), (np.linalg, "np.linalg"), (math, "math"))
+    return next((f"{title}.{name}" for m, title in modules if vars(m).get(name) is value), None)

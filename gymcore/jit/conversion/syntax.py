@@ -1,0 +1,64 @@
+"""Questions about syntax trees."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+__all__ = [
+    "called_name",
+    "is_empty_list",
+    "keywords_of",
+    "loaded",
+    "name_at",
+    "names_in",
+    "parsed",
+    "place_of",
+]
+
+
+def parsed(text: str) -> ast.expr:
+    """Return the syntax of an expression."""
+    return ast.parse(text, mode="eval").body
+
+
+def names_in(*trees: ast.AST) -> Iterator[ast.Name]:
+    """Yield the names in syntax trees."""
+    for tree in trees:
+        yield from (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+def called_name(node: ast.AST) -> str:
+    """Return the text of the function that an expression calls; empty if it is not a call."""
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+
+
+def keywords_of(call: ast.Call) -> dict[str, ast.expr]:
+    """Return the keyword arguments of a call; that of `**` has the name ""."""
+    return {keyword.arg or "": keyword.value for keyword in call.keywords}
+
+
+def is_empty_list(node: ast.AST) -> bool:
+    """Return whether an expression is `[]`."""
+    return isinstance(node, ast.List) and not node.elts
+
+
+def name_at(name: str, node: ast.AST) -> ast.Name:
+    """Return a name that stands in the place of an expression."""
+    return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+
+def loaded(target: ast.expr) -> ast.expr:
+    """Return the expression that reads a target."""
+    read = parsed(ast.unparse(target))
+    for old, new in zip(ast.walk(target), ast.walk(read), strict=True):
+        if isinstance(old, ast.expr) and isinstance(new, ast.expr):
+            ast.copy_location(new, old)
+    return read
+
+
+def place_of(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return where the text of an expression begins and ends, each as line and column."""
+    assert isinstance(node, (ast.expr, ast.keyword, ast.stmt))
+    end = node.end_lineno or node.lineno, node.end_col_offset or 0
+    return (node.lineno, node.col_offset), end
