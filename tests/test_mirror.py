@@ -73,9 +73,10 @@ TESTED_TOGETHER = {
         "jit/test_compiled_functions.py"
     ),
     "jit/compiler": "jit/test_{compiled,code_files}.py",
-    "jit/conversion/{assembly,calls,copies,expressions,layouts}": "jit/conversion/test_converter.py",
-    "jit/conversion/{loops,obstacles,outputs,proof,source,statements}": "jit/conversion/test_converter.py",
-    "jit/conversion/{scope,syntax,tables,tracing,unit}": "jit/conversion/test_converter.py",
+    "jit/conversion/{assembly,calls,copies,expressions}": "jit/conversion/test_converter.py",
+    "jit/conversion/{layouts,loops,obstacles,outputs}": "jit/conversion/test_converter.py",
+    "jit/conversion/{proof,rendering,scope,source}": "jit/conversion/test_converter.py",
+    "jit/conversion/{statements,syntax,tables,tracing,unit}": "jit/conversion/test_converter.py",
     "jit/{declarations,env,math}": "jit/test_{interpreted,compiled,properties}.py",
     "jit/loops": "jit/test_{constants,ended_lanes}.py",
     "learn/policies": "learn/test_evaluation.py",

@@ -11,17 +11,16 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from gymcore import spaces
+from gymcore.jit.conversion.copies import whole
 from gymcore.jit.conversion.expressions import word_in
 from gymcore.jit.conversion.layouts import is_number, items_of, leaves, number_array
-from gymcore.jit.conversion.scope import Binding, Known
-from gymcore.jit.conversion.source import function_of
+from gymcore.jit.conversion.scope import Known
 from gymcore.jit.conversion.statements import Statements
-from gymcore.jit.conversion.unit import Helper, Restart, Unit
+from gymcore.jit.conversion.unit import Helper, Restart, Unit, local_name
 from gymcore.jit.declarations import Field
 from gymcore.spaces.space import Space
 
@@ -74,19 +73,16 @@ def _other_functions(unit: Unit) -> Iterator[str]:
         for name, body in (("first_step", other), ("later_step", step)):
             text = f"def {name}({arguments}):\n{body}"
             unit.helpers[name] = Helper(name, (), (action,), text)
-        step = "\n".join(
-            [
-                "    if state.is_later_step:",
-                f"        return later_step({arguments})",
-                "    state.is_later_step = True",
-                f"    return first_step({arguments})",
-            ]
-        )
+        step = f"""\
+    if state.is_later_step:
+        return later_step({arguments})
+    state.is_later_step = True
+    return first_step({arguments})"""
     else:
         unit.trace.has_variants = False
     yield f"def step(state, parameters, {action}, rng):\n{step}"
     body = unit.written.get("observation", "    pass")
-    if unit.stores_observation:
+    if "observation" in unit.decisions:
         field, lines = f"state.{unit.field_of('observation')}", []
         for keys, space in leaves(unit.observation_space):
             part = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
@@ -94,39 +90,27 @@ def _other_functions(unit: Unit) -> Iterator[str]:
             lines.append(f"    observation{part}[{index}] = {'_'.join(map(str, (field, *keys)))}")
         body = "\n".join(lines)
     yield f"def observe(state, parameters, observation):\n{body}"
-    infos = (
-        f"    info.{key}{'[:]' * bool(layout.shape)} = state.{unit.field_of('info')}_{key}"
-        for key, layout in unit.info_layouts.items()
-    )
-    if unit.info_layouts:
-        body = "\n".join(infos) if unit.stores_info else unit.written["info"]
+    prefix = f"state.{unit.field_of('info')}_"
+    infos = [f"    info.{f.name}{whole(f.shape)} = {prefix}{f.name}" for f in _info_fields(unit)]
+    if infos:
+        body = "\n".join(infos) if "info" in unit.decisions else unit.written["info"]
         yield f"def info(state, parameters, info):\n{body}"
 
 
 def _root(unit: Unit, name: str, root: str) -> tuple[str, str]:
     """Return the name of the action, and the statements of `reset` or `step`."""
-    function = function_of(inspect.getattr_static(unit.cls, name))
-    assert function is not None
-    source = unit.source_of(function)
-    bindings: dict[str, Binding] = {}
-    action = ""
-    if name == "reset":
-        bindings = {argument: Known(None) for argument in source.arguments[1:]}
-    else:
-        action = source.arguments[1]
-        action = f"{action}_" if action in ("state", "parameters", "rng") else action
-        bindings = {name: Known(source.defaults.get(name)) for name in source.arguments[2:]}
-    body = Statements(unit, source, (root,), bindings, role=name)
-    return action, body.body()
+    source = unit.source_of(inspect.getattr_static(unit.cls, name))
+    names, is_step = source.arguments[1:], name == "step"
+    action = local_name(names[0]) if is_step else ""
+    defaults = source.defaults if is_step else {}
+    bindings = {n: Known(defaults.get(n)) for n in names[is_step:]}
+    return action, Statements(unit, source, (root,), bindings, role=name).body()
 
 
 def _initial(unit: Unit, code: str) -> Iterator[str]:
     """Yield assignments of attributes that the code uses and only `__init__` assigns."""
-    waiting = [
-        (name, layout, unit.trace.initial.get(name))
-        for name, layout in unit.layouts.items()
-        if name not in unit.assigned_by_reset
-    ]
+    layouts = ((n, v) for n, v in unit.layouts.items() if n not in unit.assigned_by_reset)
+    waiting = [(name, layout, unit.trace.initial.get(name)) for name, layout in layouts]
     for name, layout, value in waiting:
         parts, array = items_of(value) or {}, number_array(value)
         items = (layout.items or {}).items()
@@ -135,12 +119,11 @@ def _initial(unit: Unit, code: str) -> Iterator[str]:
             continue
         if layout.optional:
             yield f"state.{layout.flag(name)} = True"
-        if layout.grows:
-            constant = unit.constant(array, f"initial_{name}")
-            yield f"state.{name}[: {len(array)}] = {constant}"
-            yield f"state.{layout.length(name)}[0] = {len(array)}"
-        elif layout.shape:
-            yield f"state.{name}[:] = {unit.constant(array, f'initial_{name}')}"
+        if layout.shape:
+            end = f" {len(array)}" if layout.grows else ""
+            yield f"state.{name}[:{end}] = {unit.constant(array, f'initial_{name}')}"
+            if layout.grows:
+                yield f"state.{layout.length(name)}[0] = {len(array)}"
         elif layout.dtype is not None:
             yield f"state.{name} = {array.item()!r}"
 
@@ -157,9 +140,11 @@ def _module_text(
     doc = f'{"r" * (chr(92) in doc)}"""{doc}{chr(10) * (chr(10) in doc)}"""'
     code = unit.with_helpers("\n".join(functions))
     fields = [*_fields(unit, code)]
-    draws = "rgb_array" in _metadata(unit).get("render_modes", ())
+    metadata = getattr(cls, "metadata", None)
+    metadata = metadata if isinstance(metadata, dict) else {}
+    draws = "rgb_array" in metadata.get("render_modes", ())
     body = [doc, ""]
-    fps = _metadata(unit).get("render_fps") or 30
+    fps = metadata.get("render_fps") or 30
     shown = ["human", "rgb_array"] if draws else []
     body += [f"metadata = {{'render_modes': {shown}, 'render_fps': {fps}}}"]
     body += [f"observation_space = {space_text(unit.observation_space)}"]
@@ -172,10 +157,8 @@ def _module_text(
             number = value.item() if isinstance(value, np.generic) else value
             body.append(f"    {name}: {type(number).__name__} = {number!r}")
     if unit.info_layouts:
-        infos = [
-            Field(k, v.dtype or np.dtype(float), v.shape) for k, v in unit.info_layouts.items()
-        ]
-        body += ["", "class Infos:", *(f"    {f.name}: {_field_text(f)}" for f in infos)]
+        infos = [f"    {field.name}: {_field_text(field)}" for field in _info_fields(unit)]
+        body += ["", "class Infos:", *infos]
     for function in functions:
         body += ["", *function.split("\n")]
     if draws:
@@ -183,29 +166,16 @@ def _module_text(
         path = f"{cls.__module__}:{cls.__qualname__}"
         body += ["", "def render(state, parameters):"]
         body += [f"    return jit.rendered({path!r}, state, parameters{arguments})"]
-    whole = "\n".join(
-        [
-            *(
-                _constant_lines(name, value)
-                for name, value in unit.constants.items()
-                if re.search(rf"\b{name}\b", code)
-            ),
-            *(f"\n\n{h.text}" for h in unit.helpers.values() if h.text in code),
-            f"\n\nclass {cls.__name__}(jit.Env):",
-            *(f"    {line}" if line else "" for line in "\n".join(body).split("\n")),
-        ]
-    )
+    constants = [(n, v) for n, v in unit.constants.items() if re.search(rf"\b{n}\b", code)]
+    definition = f"class {cls.__name__}(jit.Env):\n" + textwrap.indent("\n".join(body), "    ")
+    helpers = (helper.text for helper in unit.helpers.values() if helper.text in code)
+    parts = ["\n".join(_constant_lines(*constant) for constant in constants), *helpers, definition]
+    whole = "\n\n\n".join(parts)
     imports = ["import math\n"] if re.search(r"(?<![\w.])math\.", whole) else []
     imports += ["import numpy as np\n"] if re.search(r"\bnp\.", whole) else []
-    head = (
-        f'{_MYPY}"""{cls.__name__} of {cls.__module__}, converted by `gymcore.jit.convert`."""\n\n'
-    )
-    return head + "\n".join(imports) + "\nfrom gymcore import jit, spaces\n\n" + whole + "\n"
-
-
-def _metadata(unit: Unit) -> dict[str, Any]:
-    metadata = getattr(unit.cls, "metadata", None)
-    return dict(metadata) if isinstance(metadata, dict) else {}
+    title = f"{cls.__name__} of {cls.__module__}, converted by `gymcore.jit.convert`."
+    head = [f'{_MYPY}"""{title}"""\n', *imports, "from gymcore import jit, spaces\n"]
+    return "\n".join([*head, whole, ""])
 
 
 def _fields(unit: Unit, code: str) -> Iterator[Field]:
@@ -216,15 +186,17 @@ def _fields(unit: Unit, code: str) -> Iterator[Field]:
                 yield field
     if unit.trace.has_variants:
         yield Field("is_later_step", np.dtype(bool), ())
-    if unit.stores_observation:
+    if "observation" in unit.decisions:
         for keys, space in leaves(unit.observation_space):
             name = "_".join(map(str, (unit.field_of("observation"), *keys)))
             yield Field(name, np.dtype(space.dtype), () if is_number(space) else space.shape or ())
-    if unit.stores_info:
-        for key, layout in unit.info_layouts.items():
-            yield Field(
-                f"{unit.field_of('info')}_{key}", layout.dtype or np.dtype(float), layout.shape
-            )
+    if "info" in unit.decisions:
+        yield from _info_fields(unit, f"{unit.field_of('info')}_")
+
+
+def _info_fields(unit: Unit, prefix: str = "") -> Iterator[Field]:
+    for key, layout in unit.info_layouts.items():
+        yield Field(f"{prefix}{key}", layout.dtype or np.dtype(float), layout.shape)
 
 
 def _field_text(field: Field) -> str:
@@ -240,7 +212,7 @@ def _constant_lines(name: str, value: object) -> str:
         return text
     numbers = _float_text(", ".join(map(repr, value.reshape(-1).tolist())))
     lines = "".join(f"    {line}\n" for line in textwrap.wrap(numbers, 95))
-    dtype = "np.bool_" if value.dtype == np.bool_ else f"np.{value.dtype.name}"
+    dtype = _dtype_text(value.dtype)
     head = f"# fmt: off\n{name} = np.array([\n{lines}], {dtype})"
     return f"{head}.reshape({value.shape})\n# fmt: on"
 
@@ -248,12 +220,16 @@ def _constant_lines(name: str, value: object) -> str:
 def _constant_text(value: object) -> str:
     if not isinstance(value, np.ndarray):
         return repr(value)
-    dtype = "np.bool_" if value.dtype == np.bool_ else f"np.{value.dtype.name}"
+    dtype = _dtype_text(value.dtype)
     if value.size > 4 and (value == value.flat[0]).all():
         return f"np.full({value.shape}, {_float_text(repr(value.flat[0].item()))}, {dtype})"
     items = _float_text(repr(value.tolist()))
     default = {"f": np.float64, "i": np.int64, "b": np.bool_}.get(value.dtype.kind)
     return f"np.array({items})" if value.dtype == default else f"np.array({items}, {dtype})"
+
+
+def _dtype_text(dtype: np.dtype) -> str:
+    return "np.bool_" if dtype == np.bool_ else f"np.{dtype.name}"
 
 
 def _float_text(text: str) -> str:
@@ -270,7 +246,7 @@ def space_text(space: Space) -> str:
     if isinstance(space, spaces.Discrete):
         start = f", start={int(space.start)}" if space.start else ""
         return f"spaces.Discrete({int(space.n)}{start})"
-    dtype = "np.bool_" if space.dtype == np.bool_ else f"np.{np.dtype(space.dtype).name}"
+    dtype = _dtype_text(np.dtype(space.dtype))
     if isinstance(space, spaces.MultiDiscrete):
         start = f", start={space.start.tolist()}" if np.any(space.start) else ""
         given = f", dtype={dtype}" if space.dtype != np.int64 else ""
@@ -278,18 +254,16 @@ def space_text(space: Space) -> str:
     if isinstance(space, spaces.MultiBinary):
         return f"spaces.MultiBinary({list(space.shape)})"
     assert isinstance(space, spaces.Box)
-    low, high = space.low, space.high
-    if low.size and (low == low.flat[0]).all() and (high == high.flat[0]).all():
-        return f"spaces.Box({_bound(low.flat[0])}, {_bound(high.flat[0])}, {space.shape}, {dtype})"
-    texts = []
-    for bound in (low, high):
-        exact = np.array([float(str(v)) if bound.dtype.kind == "f" else v for v in bound.ravel()])
-        texts.append(f"np.array({_float_text(repr(exact.reshape(bound.shape).tolist()))}, {dtype})")
-    return f"spaces.Box({', '.join(texts)}, dtype={dtype})"
+    return f"spaces.Box({_bound(space.low)}, {_bound(space.high)}, {space.shape}, {dtype})"
 
 
-def _bound(value: np.generic) -> str:
-    return _float_text(repr(float(str(value)) if value.dtype.kind == "f" else value.item()))
+def _bound(values: np.ndarray) -> str:
+    """Return the text of a bound with the shortest numbers of its dtype."""
+    exact = [float(str(v)) if isinstance(v, np.floating) else v.item() for v in values.flat]
+    if exact and exact == exact[:1] * len(exact):
+        return _float_text(repr(exact[0]))
+    items = np.array(exact).reshape(values.shape).tolist()
+    return f"np.array({_float_text(repr(items))}, {_dtype_text(values.dtype)})"
 
 
 def formatted(text: str) -> str:

@@ -91,20 +91,19 @@ class Calls(Expressions):
         raise NotImplementedError
 
     def _call(self, node: ast.Call) -> str | None:
-        known = self.called(node)
-        called = known.value if known is not None else None
+        called = self.called(node)
         if is_convertible(called) or isinstance(called, Local):
-            return self.converted_call(node, called, node.args, keywords_of(node))
+            return self.converted_call(node, called)
         value = self.known(node) if called is not isinstance else self.truth(node)
         if value is not None and isinstance(number := getattr(value, "value", value), NUMBERS):
             return self.value_text(number, node)
-        if known is None and isinstance(node.func, ast.Attribute):
+        if called is None and isinstance(node.func, ast.Attribute):
             text = self._method(node, node.func)
             if text is not None:
                 return text
         elif isinstance(called, type) and issubclass(called, enum.Enum):
             return self.text(node.args[0])
-        elif known is not None and name_of(called) is None and not _is_array_method(called):
+        elif called is not None and name_of(called) is None and not _is_array_method(called):
             return self._foreign(node, called)
         if called is float and node.args and self.types(node.args[0]) <= {bool, np.bool_}:
             return f"(1.0 if {self.flat(node.args[0])} else 0.0)"
@@ -257,7 +256,7 @@ class Calls(Expressions):
             getter = function_of(defined)
             if isinstance(defined, property) and getter is not None and is_convertible(getter):
                 method = MethodType(getter, record or self.unit.trace.env)
-                return self.converted_call(node, method, [], {})
+                return self.converted_call(node, method)
         return super()._attribute(node)
 
     def _listcomp(self, node: ast.ListComp) -> str:
@@ -275,16 +274,17 @@ class Calls(Expressions):
             return f"np.array([{', '.join(texts)}])"
         return comprehension(self, node, "list")
 
-    def converted_call(
-        self,
-        node: ast.AST,
-        called: object,
-        args: list[ast.expr],
-        keywords: dict[str, ast.expr],
-        role: str = "",
-    ) -> str:
-        """Return the call of the helper for a function of the class or its modules."""
-        source = called.source if isinstance(called, Local) else self._source_of(called)
+    def converted_call(self, node: ast.expr, called: object, role: str = "") -> str:
+        """Return the call of the helper for a function of the class or its modules.
+
+        Args:
+            node: The call, or the property.
+            called: The function; see `called`.
+            role: The role of the function.
+        """
+        source = called.source if isinstance(called, Local) else self.unit.source_of(called)
+        args = node.args if isinstance(node, ast.Call) else []
+        keywords = keywords_of(node) if isinstance(node, ast.Call) else {}
         if any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(source.tree)):
             raise self.obstacle(node, "calls a generator", "write it as a loop")
         names = source.arguments[isinstance(called, MethodType) :]
@@ -387,11 +387,6 @@ class Calls(Expressions):
                 name = f"{name}_of_{source.owner.__name__.lower()}"
             self.unit.texts[key] = self.unit.helper(name, body, used)
         return self.unit.texts[key]
-
-    def _source_of(self, called: object) -> Source:
-        function = function_of(called)
-        assert function is not None
-        return self.unit.source_of(function)
 
 
 def _is_array_method(value: object) -> bool:

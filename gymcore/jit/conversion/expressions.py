@@ -193,7 +193,10 @@ class Expressions(Scope):
     def _attribute(self, node: ast.Attribute) -> str | None:
         record, is_env = self.record(node.value), self.is_self(node.value)
         if (record is not None or is_env) and node.attr in ("np_random", "_np_random"):
-            return self._rng(node)
+            if self.unit.seeded:
+                return "rng"
+            change = "call `super().reset(seed=seed)` first"
+            raise self.obstacle(node, "draws before `reset` has seeded the generator", change)
         text = self.unit.parameter(node.attr) if is_env else None
         if text is not None:
             return text
@@ -215,12 +218,6 @@ class Expressions(Scope):
         is_enum = any(issubclass(kind, enum.Enum) for kind in self.types(node.value))
         return self.text(node.value) if is_enum and node.attr == "value" else None
 
-    def _rng(self, node: ast.AST) -> str:
-        if not self.unit.seeded:
-            change = "call `super().reset(seed=seed)` first"
-            raise self.obstacle(node, "draws before `reset` has seeded the generator", change)
-        return "rng"
-
     def _subscript(self, node: ast.Subscript) -> str | None:
         index, items = self.known(node.slice), self.bound(node.value)
         if isinstance(items, list) and index is not None and isinstance(index.value, int):
@@ -240,13 +237,11 @@ class Expressions(Scope):
             return self.value_text(known.value, node)
         starred = [item for item in node.elts if isinstance(item, ast.Starred)]
         if any(self.elements(item.value) is None for item in starred):
-            parts = [
-                self.text(item.value)
-                if isinstance(item, ast.Starred)
-                else f"np.array([{self.row(item)}])"
-                for item in node.elts
-            ]
-            return f"np.concatenate({tuple_of(parts)})"
+            texts = (
+                self.text(i.value) if i in starred else f"np.array([{self.row(i)}])"
+                for i in node.elts
+            )
+            return f"np.concatenate({tuple_of([*texts])})"
         if any(tuple in self.types(item) for item in node.elts):
             return tuple_of([*map(self.flat, node.elts)])
         return f"np.array({self.argument(node)})"

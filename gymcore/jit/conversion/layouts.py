@@ -29,6 +29,11 @@ __all__ = [
 ]
 
 _LEAST_ROOM, _LONGEST = 32, 150  # items of lists that grow
+_FIXED_LENGTH = "give it a fixed length, such as an array and a count"
+_CHANGES = {
+    "set": "make it an array of bools",
+    "dict": "make it an array, or an attribute for each key",
+}
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
@@ -103,12 +108,11 @@ def items_of(value: object) -> dict[str, object] | None:
     """Return the items of a named tuple, an object, a dict with texts as keys, or a sequence."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return dict(zip(value._fields, value, strict=True))
-    if is_storable(value):
+    if is_storable(type(value)):
         return dict(vars(value))
-    if isinstance(value, dict) and all(
-        isinstance(key, str) and key.isidentifier() for key in value
-    ):
-        return value
+    if isinstance(value, dict):
+        are_names = all(isinstance(key, str) and key.isidentifier() for key in value)
+        return value if are_names else None
     if isinstance(value, (list, tuple)):
         return {str(k): item for k, item in enumerate(value)}
     return None
@@ -180,17 +184,13 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
     lengths |= {len(v) for v in values if isinstance(v, np.ndarray) and v.ndim}
     if len(lengths) > 1 and kind is list:
         if max(lengths) >= _LONGEST:
-            change = "give it a fixed length, such as an array and a count"
-            raise ValueError(f"grows to {max(lengths)} items", change)
+            raise ValueError(f"grows to {max(lengths)} items", _FIXED_LENGTH)
         items = [item for value in values for item in value]
         part = _layout_of_values(items, is_assigned)
         if part.dtype is not None and not part.grows:
             return Layout(list, part.dtype, (room(max(lengths)), *part.shape), grows=True)
     if len(lengths) > 1:
-        raise ValueError(
-            "changes its length during an episode",
-            "give it a fixed length, such as an array and a count",
-        )
+        raise ValueError("changes its length during an episode", _FIXED_LENGTH)
     arrays = [number_array(value) for value in values]
     valid = [array for array in arrays if array is not None]
     is_array = len(valid) == len(arrays) and len({array.shape for array in valid}) == 1
@@ -198,7 +198,7 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
         dtype = np.result_type(*valid)
         if valid[0].size and dtype != np.float16:
             return Layout(kind, np.dtype(np.int64) if dtype == "u8" else dtype, valid[0].shape)
-    if len({type(value) for value in values}) == 1 and is_storable(values[0]):
+    if len({type(value) for value in values}) == 1 and is_storable(type(values[0])):
         return Layout(kind, None, items=dict(_attribute_layouts(kind, values, is_assigned)))
     items = [items_of(value) for value in values]
     first = items[0]
@@ -206,14 +206,8 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
         parts = {key: layout_of([item[key] for item in items if item]) for key in first}
         return Layout(kind, None, items=parts)
     types = sorted({type(value).__name__ for value in values})
-    changes = {
-        "set": "make it an array of bools",
-        "dict": "make it an array, or an attribute for each key",
-    }
-    raise ValueError(
-        f"is {' or '.join(types)}, which a lane cannot have",
-        changes.get(types[0], "make it a number or an array"),
-    )
+    change = _CHANGES.get(types[0], "make it a number or an array")
+    raise ValueError(f"is {' or '.join(types)}, which a lane cannot have", change)
 
 
 def _is_mixed(tuples: list[Any]) -> bool:
@@ -232,7 +226,7 @@ def _attribute_layouts(
         values = [vars(value)[name] for value in objects if name in vars(value)]
         with contextlib.suppress(ValueError):
             layout = layout_of(values, is_assigned or changed.get(name, False))
-            if is_assigned or name in changed or (layout.items and is_storable(values[0])):
+            if is_assigned or name in changed or (layout.items and is_storable(type(values[0]))):
                 yield name, layout
 
 

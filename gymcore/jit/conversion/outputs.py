@@ -53,7 +53,7 @@ def write_observation(
 def write_info(function: Calls, value: ast.expr, clears: bool = False) -> None:
     """Emit the assignments of infos; `clears` sets those that are not written to 0."""
     unit = function.unit
-    prefix = f"state.{unit.field_of('info')}_" if unit.stores_info else "info."
+    prefix = f"state.{unit.field_of('info')}_" if "info" in unit.decisions else "info."
     items = _items_of(function, value)
 
     def write(item: tuple[ast.expr | None, ast.expr]) -> None:

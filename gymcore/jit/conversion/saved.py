@@ -91,14 +91,8 @@ def _proved(
     """Return the class of a text, or None if it does not do what the original does now."""
     try:
         result = class_of_text(cls.__name__, cls.__module__, text.decode())
-        prove(
-            cls(**arguments),
-            result(),
-            seeds=range(1),
-            steps=_STEPS,
-            policy=None,
-            tolerance=tolerance,
-        )
+        options: dict[str, Any] = {"steps": _STEPS, "policy": None, "tolerance": tolerance}
+        prove(cls(**arguments), result(), seeds=range(1), **options)
     except Exception:  # converting the class again raises what is wrong with the class itself
         return None
     return result

@@ -20,7 +20,7 @@ from gymcore.jit.conversion.source import (
     Source,
     changed_by_methods,
     is_convertible,
-    is_storable_type,
+    is_storable,
     method_of,
 )
 from gymcore.jit.conversion.syntax import called_name, names_in, parsed
@@ -192,10 +192,8 @@ class Scope:
     def _evaluated(self, node: ast.AST) -> Known | None:
         names = {n.id: self._names[n.id] for n in names_in(node) if n.id in self._names}
         names |= {n: b.value for n, b in self.bindings.items() if isinstance(b, (Known, Stored))}
-        names |= {
-            self.self_name: self.this,
-            "super": lambda *_: super(self.source.owner, self.this),
-        }
+        names[self.self_name] = self.this
+        names["super"] = lambda *_: super(self.source.owner, self.this)
         try:
             assert isinstance(node, ast.expr)
             return Known(eval(compile(ast.Expression(node), "<known>", "eval"), names))
@@ -348,7 +346,7 @@ class Scope:
     def record(self, node: ast.AST) -> Stored | None:
         """Return the object in the state that an expression is, or None."""
         stored = self.stored(node)
-        is_object = stored and not stored.layout.optional and is_storable_type(stored.layout.kind)
+        is_object = stored and not stored.layout.optional and is_storable(stored.layout.kind)
         return stored if is_object else None
 
     def table(self, node: ast.AST) -> Table | None:
@@ -379,8 +377,8 @@ class Scope:
             raise self.obstacle(node, reason, "use a list or an array")
         return result
 
-    def called(self, node: ast.AST) -> Known | None:
-        """Return the function that a call calls.
+    def called(self, node: ast.AST) -> object:
+        """Return the function that a call calls; None if it is not known.
 
         Methods of objects are bound to their `Stored`, and those of members of enumerations to
         the expression.
@@ -388,7 +386,7 @@ class Scope:
         if not isinstance(node, ast.Call):
             return None
         if isinstance(local := self.bound(node.func), Local):
-            return Known(local)
+            return local
         if isinstance(node.func, ast.Attribute):
             record = self.record(node.func.value)
             kind = record.layout.kind if record is not None else self._enum(node.func.value)
@@ -396,12 +394,12 @@ class Scope:
             if isinstance(defined, FunctionType) and (
                 record is not None or is_convertible(defined)
             ):
-                return Known(MethodType(defined, record or node.func.value))
+                return MethodType(defined, record or node.func.value)
         known = self.known(node.func)
         this = self.bindings.get(self.source.self_name)
         if known and isinstance(this, Stored) and called_name(node).startswith("super("):
-            return Known(MethodType(known.value.__func__, this))
-        return known
+            return MethodType(known.value.__func__, this)
+        return known and known.value
 
     def _enum(self, node: ast.AST) -> type | None:
         types = self.types(node)
@@ -410,8 +408,7 @@ class Scope:
 
     def is_converted_call(self, node: ast.AST) -> bool:
         """Return whether an expression calls a function that is converted."""
-        known = self.called(node)
-        return known is not None and is_convertible(known.value)
+        return is_convertible(self.called(node))
 
 
 def is_builtin(value: object) -> bool:

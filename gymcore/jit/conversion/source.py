@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -34,7 +35,6 @@ __all__ = [
     "has_convertible_init",
     "is_convertible",
     "is_storable",
-    "is_storable_type",
     "method_of",
     "owner_of",
     "reached",
@@ -75,10 +75,9 @@ class Source:
         self.defaults: dict[str, object] = {p.name: p.default for p in parameters}
         lines, self.first_line = inspect.getsourcelines(function)
         text = textwrap.dedent("".join(lines))
-        try:
+        tree: ast.AST | None = None
+        with contextlib.suppress(SyntaxError):
             tree = ast.parse(text).body[0]
-        except SyntaxError as problem:
-            raise OSError(f"{function.__qualname__} is not a definition") from problem
         if not isinstance(tree, ast.FunctionDef):
             raise OSError(f"{function.__qualname__} is not a definition")
         self.function, self.tree, self.owner = function, tree, owner
@@ -241,12 +240,7 @@ def has_convertible_init(kind: type) -> bool:
     return is_plain and is_convertible(method_of(kind, "__init__"))
 
 
-def is_storable(value: object) -> bool:
-    """Return whether the attributes of a value can be stored in lanes, as those of a record."""
-    return is_storable_type(type(value))
-
-
-def is_storable_type(kind: Any) -> bool:  # mypy does not take every type as hashable
+def is_storable(kind: Any) -> bool:  # mypy does not take every type as hashable
     """Return whether the attributes of objects of a type can be stored in lanes."""
     return has_convertible_init(kind) or dataclasses.is_dataclass(kind)
 

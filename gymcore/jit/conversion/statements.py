@@ -236,21 +236,15 @@ class Statements(Calls):
             return None
         if not isinstance(node.func, ast.Attribute) or node.func.attr not in ("reset", "step"):
             return None
-        known = self.called(node)
-        this = getattr(known and known.value, "__self__", None)
+        this = getattr(self.called(node), "__self__", None)
         is_env = hasattr(this.layout.kind if isinstance(this, Stored) else this, "unwrapped")
         return node if is_env else None
 
     def _base_call(self, call: ast.Call, returns_observation: bool = False) -> str:
         """Return the call of a base class's `reset` or `step`, which writes what it returns."""
-        self.unit.decide(stores_observation=True, stores_info=True, truncates=True)
+        self.unit.decide("observation", "info", "truncated")
         role = ast.unparse(call.func).rpartition(".")[2]
-        return self._helper_call(call, f"{role}{_VALUE * returns_observation}")
-
-    def _helper_call(self, call: ast.Call, role: str) -> str:
-        known = self.called(call)
-        assert known is not None
-        return self.converted_call(call, known.value, call.args, keywords_of(call), role)
+        return self.converted_call(call, self.called(call), f"{role}{_VALUE * returns_observation}")
 
     # --- assignments -----------------------------------------------------------------------------
 
@@ -311,9 +305,9 @@ class Statements(Calls):
         if role == "observation" and self.role.endswith(_VALUE):
             role = ""
         if role:
-            self.unit.decide(**{f"stores_{role}": True})
+            self.unit.decide(role)
             self.outputs.add(name)
-            self._write_output(role, value, "state.")
+            self._write_output(role, value)
             return
         if is_empty_list(value) or self.local_list(name) is not None:
             self._assign_list(node, name, value)
@@ -418,9 +412,11 @@ class Statements(Calls):
             if isinstance(value, ast.IfExp) and type(None) in self.types(value):
                 raise self.obstacle(value, "may be None", "write it as an `if` statement")
             self.emit(f"{stored.flag} = {other.flag if other and other.layout.optional else True}")
-        if isinstance(value, ast.Call) and self._is_made(value, layout):
+        kind = self.known(value.func) if isinstance(value, ast.Call) else None
+        is_made = kind is not None and kind.value is layout.kind
+        if isinstance(value, ast.Call) and is_made and has_convertible_init(layout.kind):
             method = MethodType(layout.kind.__init__, self.record(target))  # type: ignore[misc]
-            self.emit(self.converted_call(value, method, value.args, keywords_of(value)))
+            self.emit(self.converted_call(value, method))
         elif (growing := self.growing(target)) is not None:
             self.emit(self.list_call(growing, "assign", [value]))
         elif layout.items is not None:
@@ -435,31 +431,20 @@ class Statements(Calls):
         else:
             self.emit(f"state.{name} = {self.flat(value)}", target.col_offset)
 
-    def _is_made(self, call: ast.Call, layout: Layout) -> bool:
-        """Return whether a call makes an object whose constructor is converted."""
-        known = self.known(call.func)
-        return (
-            known is not None and known.value is layout.kind and has_convertible_init(layout.kind)
-        )
-
     def _record_items(self, value: ast.expr, layout: Layout) -> list[str] | None:
-        if isinstance(value, ast.Call):
-            known = self.known(value.func)
-            if known is not None and known.value is layout.kind:
-                names = list(layout.items or ())
-                given = dict(zip(names, self.unpacked(value.args), strict=False))
-                given |= keywords_of(value)
-                defaults = inspect.signature(layout.kind).parameters
-                return [
-                    self.flat(given[name])
-                    if name in given
-                    else self.value_text(defaults[name].default, value)
-                    for name in names
-                ]
+        """Return the texts of the items of a record."""
+        names = list(layout.items or ())
+        known = self.known(value.func) if isinstance(value, ast.Call) else None
+        if isinstance(value, ast.Call) and known is not None and known.value is layout.kind:
+            given = dict(zip(names, self.unpacked(value.args), strict=False)) | keywords_of(value)
+            missing = (name for name in names if name not in given)
+            parameters = inspect.signature(layout.kind).parameters
+            texts = {name: self.value_text(parameters[name].default, value) for name in missing}
+            return [texts[n] if n in texts else self.flat(given[n]) for n in names]
         if isinstance(value, ast.Dict):
             return [*map(self.flat, value.values)]
         if isinstance(alias := self.bound(value), Alias):
-            return [f"{alias.text}[{k}]" for k in range(len(layout.items or ()))]
+            return [f"{alias.text}[{k}]" for k in range(len(names))]
         return self.elements(value)
 
     def _do_augassign(self, node: ast.AugAssign) -> None:
@@ -485,8 +470,7 @@ class Statements(Calls):
         if self._root:
             self._finish(node)
         elif self.role and value is not None:
-            stores = getattr(self.unit, f"stores_{self.role}")
-            self._write_output(self.role, value, "state." if stores else "")
+            self._write_output(self.role, value)
             self.emit("return")
         else:
             self.emit(f"return {self.flat(value) if value else ''}".rstrip(), node.col_offset)
@@ -496,8 +480,8 @@ class Statements(Calls):
         count, value = (2 if self._root == "reset" else 5), node.value
         returns = self.role.endswith(_VALUE)
         if isinstance(value, ast.Call) and self.is_converted_call(value):
-            self.unit.decide(truncates=True)
-            call = self._helper_call(value, self.role)
+            self.unit.decide("truncated")
+            call = self.converted_call(value, self.called(value), self.role)
             self.emit(f"return {call}" if count == 5 or returns else call)
             return
         if isinstance(value, ast.Name) and value.id in self.outputs:
@@ -515,38 +499,39 @@ class Statements(Calls):
         elif count == 5:
             reward, terminated, truncated = map(self.flat, value.elts[1:4])
             if truncated != "False":
-                self.unit.decide(truncates=True)
-            tail = f", {truncated}" if self.unit.truncates else ""
+                self.unit.decide("truncated")
+            tail = f", {truncated}" if "truncated" in self.unit.decisions else ""
             self.emit(f"return {reward}, {terminated}{tail}", node.col_offset)
         elif self.indent > 1:
             self.emit("return")
 
     def _output(self, role: str, value: ast.expr) -> None:
         """Write an observation or infos, now or in the function `observe` or `info`."""
-        if getattr(self.unit, f"stores_{role}"):
-            self._write_output(role, value, "state.")
+        if role in self.unit.decisions:
+            self._write_output(role, value)
             return
         later = self.inner(self.source, self.chain, self.bindings, role)
         later.only_state = True
         count = len(self.unit.obstacles)
         try:
-            later._write_output(role, value, "")
+            later._write_output(role, value)
         except ObstacleFound:
-            self.unit.decide(**{f"stores_{role}": True})
+            self.unit.decide(role)
         text = "\n".join(later.lines)
         is_changing = _CHANGES.search(self.unit.with_helpers(text)) is not None
         is_other = self.unit.written.setdefault(role, text) != text
         if is_changing or is_other or len(self.unit.obstacles) > count:
-            self.unit.decide(**{f"stores_{role}": True})
+            self.unit.decide(role)
 
-    def _write_output(self, role: str, value: ast.expr, prefix: str) -> None:
+    def _write_output(self, role: str, value: ast.expr) -> None:
+        stored = role in self.unit.decisions
         if isinstance(value, ast.Call) and self.is_converted_call(value):
-            self.emit(self._helper_call(value, role))
+            self.emit(self.converted_call(value, self.called(value), role))
         elif role == "observation":
-            target = f"{prefix}{self.unit.field_of(role)}" if prefix else role
-            write_observation(self, value, self.unit.observation_space, target, bool(prefix))
+            target = f"state.{self.unit.field_of(role)}" if stored else role
+            write_observation(self, value, self.unit.observation_space, target, stored)
         else:
-            write_info(self, value, clears=bool(prefix) and self.chain[0] != "reset")
+            write_info(self, value, clears=stored and self.chain[0] != "reset")
 
 
 def _message(node: ast.expr) -> str:

@@ -72,7 +72,7 @@ def deep_kind(value: object, depth: int = 3) -> object:
         return type(value), tuple(deep_kind(item, depth) for item in value)
     if isinstance(value, dict):
         return dict, tuple((key, deep_kind(item, depth)) for key, item in value.items())
-    if is_storable(value) and depth:
+    if is_storable(type(value)) and depth:
         return type(value), tuple(deep_kind(item, depth - 1) for item in vars(value).values())
     return kind_of(value)
 
@@ -131,12 +131,8 @@ class Trace:
         space = copy.deepcopy(env.action_space)
         space.seed(1)
         for episode in range(EPISODES):
-            others = {n: v for n, v in vars(env).items() if n not in self.names}
-            arrays = {
-                name: _copied(value)
-                for name, value in others.items()
-                if isinstance(value, (np.ndarray, list)) or is_storable(value)
-            }
+            others = ((n, v) for n, v in vars(env).items() if n not in self.names)
+            shared = {name: _copied(value) for name, value in others if _is_mutable(value)}
             _, info = self._called("reset", env.reset, seed=episode)
             self._record(info)
             for step in range(STEPS):
@@ -152,19 +148,13 @@ class Trace:
                 self.steady &= {n for n, length in after.items() if length > before.get(n, 0)}
                 if result[2] or result[3]:
                     break
-            for name, value in arrays.items():
-                if not _equal(value, vars(env).get(name)):
-                    self.names.add(name)
+            self.names |= {n for n, v in shared.items() if not _equal(v, vars(env).get(n))}
         return entries
 
-    def _called(
-        self, root: str, method: object, *args: object, **kwargs: object
-    ) -> tuple[Any, ...]:
+    def _called(self, root: str, method: object, *args: object, **kwargs: object) -> Any:
         self._chain = (root,)
         self._here = self.kinds.setdefault(self._chain, {})
-        result = self._call_function(method, args, kwargs)
-        assert isinstance(result, tuple)
-        return result
+        return self._call_function(method, args, kwargs)
 
     def _narrow_attributes(self) -> object:
         """Return which attributes have numbers or arrays of float32."""
@@ -175,11 +165,8 @@ class Trace:
         return {n: len(value) for n, value in vars(self.env).items() if isinstance(value, list)}
 
     def _record(self, info: dict[str, object]) -> None:
-        attributes = vars(self.env)
-        for samples, values in (
-            (self.samples, {n: attributes[n] for n in self.names if n in attributes}),
-            (self.infos, info),
-        ):
+        attributes = {n: value for n, value in vars(self.env).items() if n in self.names}
+        for samples, values in ((self.samples, attributes), (self.infos, info)):
             for name, value in values.items():
                 if len(samples.get(name, ())) == MAX_SAMPLES:
                     continue  # such as a list that grows
@@ -210,9 +197,8 @@ class Trace:
         nodes = list(originals.values())
         numbers = {new: nodes.index(old) for new, old in originals.items()}
         tree.decorator_list, tree.returns = [], None
-        for argument in ast.walk(tree.args):
-            if isinstance(argument, ast.arg):
-                argument.annotation = None
+        for argument in (node for node in ast.walk(tree.args) if isinstance(node, ast.arg)):
+            argument.annotation = None
         tree.args.defaults = [ast.Constant(None) for _ in tree.args.defaults]
         tree.args.kw_defaults = [d and ast.Constant(None) for d in tree.args.kw_defaults]
         instrument = _Instrument(numbers, source.arguments[0] if source.arguments else "")
@@ -305,15 +291,17 @@ def _probe(name: str, number: int, *values: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number), *values], [])
 
 
+def _is_mutable(value: object) -> bool:
+    return isinstance(value, (np.ndarray, list)) or is_storable(type(value))
+
+
 def _equal(first: Any, second: Any, depth: int = 3) -> bool:
     if isinstance(first, np.ndarray):
         return np.array_equal(first, second)
-    if is_storable(first) and type(first) is type(second):
-        items = vars(second)
-        return depth == 0 or (
-            vars(first).keys() == items.keys()
-            and all(_equal(v, items[name], depth - 1) for name, v in vars(first).items())
-        )
+    if is_storable(type(first)) and type(first) is type(second):
+        pairs = ((value, vars(second).get(name)) for name, value in vars(first).items())
+        has_names = vars(first).keys() == vars(second).keys()
+        return depth == 0 or (has_names and all(_equal(*pair, depth - 1) for pair in pairs))
     try:
         return bool(first == second)
     except ValueError:  # lists of arrays
@@ -321,7 +309,7 @@ def _equal(first: Any, second: Any, depth: int = 3) -> bool:
 
 
 def _copied(value: object, depth: int = 3) -> object:
-    if is_storable(value) and depth:
+    if is_storable(type(value)) and depth:
         result = object.__new__(type(value))
         for name, item in vars(value).items():
             object.__setattr__(result, name, _copied(item, depth - 1))  # also if it is frozen

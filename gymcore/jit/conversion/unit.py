@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from types import FunctionType
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from gymcore.jit.conversion.source import (
     Source,
     attributes_in,
     changed_attributes,
+    function_of,
     owner_of,
     reached,
     read_attributes,
@@ -77,9 +77,8 @@ class Unit:
         trace: Results of its runs.
         observation_space: The space of observations.
         layouts: The layout of each attribute in the state.
-        stores_observation, stores_info: Whether `step` writes them into the state, because they
-            depend on more than the state.
-        truncates: Whether `step` returns `truncated`.
+        decisions: "observation" and "info" if `step` writes them into the state, because they
+            depend on more than the state, and "truncated" if it returns that.
         parameters: Attribute and value of each parameter.
         constants: The constants of the module.
         helpers: The converted functions, in the order of their definitions.
@@ -92,7 +91,7 @@ class Unit:
         """Take the attributes from the trace."""
         self.cls, self.trace, self.observation_space = cls, trace, observation_space
         self.sources = reached(cls, "reset", "step")
-        self.stores_observation = self.stores_info = self.truncates = False
+        self.decisions: set[str] = set()
         self.initial_obstacles: list[Obstacle] = []
         changed = [pair for source in self.sources for pair in changed_attributes(source)]
         self.assigned = {name for name, is_whole in changed if is_whole}
@@ -124,10 +123,8 @@ class Unit:
         # may grow beyond their room.
         ran = (source for source in self.sources if source.function in trace.owners)
         needed = {name for source in ran for name in read_attributes(source)}
-        self.layouts = {
-            name: layout.without(lambda part: part not in needed)
-            for name, layout in self.layouts.items()
-        }
+        for name, layout in self.layouts.items():
+            self.layouts[name] = layout.without(lambda part: part not in needed)
         lists = {name for name, layout in self.layouts.items() if layout.grows}
         self.read -= (self.bad.keys() | lists) - needed
         self.begin()
@@ -154,11 +151,10 @@ class Unit:
         self.obstacles: list[Obstacle] = list(self.initial_obstacles)
         self.doubts: list[Obstacle] = []
 
-    def decide(self, **decisions: bool) -> None:
+    def decide(self, *decisions: str) -> None:
         """Make decisions; if one is new, raise `Restart`."""
-        if any(getattr(self, name) != value for name, value in decisions.items()):
-            for name, value in decisions.items():
-                setattr(self, name, value)
+        if not self.decisions.issuperset(decisions):
+            self.decisions.update(decisions)
             raise Restart
 
     def let_grow(self, wanted: str) -> None:
@@ -171,10 +167,13 @@ class Unit:
         is_free = not any(name.strip("_") == role for name in self.trace.names)
         return role if is_free else f"returned_{role}"
 
-    def source_of(self, function: FunctionType) -> Source:
-        """Return the source of a function of the class or its modules."""
-        owner = self.trace.owners.get(function) or owner_of(self.cls, function)
-        source = source_of(function, owner)
+    def source_of(self, called: object) -> Source:
+        """Return the source of a function or method of the class or its modules."""
+        function = function_of(called)
+        assert function is not None
+        source = source_of(
+            function, self.trace.owners.get(function) or owner_of(self.cls, function)
+        )
         assert source is not None
         return source
 
@@ -220,7 +219,7 @@ class Unit:
         self.helpers[title] = Helper(title, first, arguments, text)
         return self.helpers[title]
 
-    def call(self, name: str, body: str, **arguments: str) -> str:
+    def call(self, name: str, body: str, /, **arguments: str) -> str:
         """Return the text of a call of a helper with a body; see `helper`."""
         return self.helper(name, body, tuple(arguments)).call(arguments.values())
 
