@@ -212,6 +212,18 @@ def test_environments_of_the_package_pass(env_id):
         assert said[0] == ("", "")
 
 
+def test_a_machine_without_a_display_is_no_fault_of_the_environment(monkeypatch):
+    pygame = pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame.quit()
+    monkeypatch.delenv("SDL_VIDEODRIVER")
+    pygame.display.init()
+    monkeypatch.setattr(pygame.display, "get_driver", lambda: "offscreen")
+    with gymcore.make("MountainCar-v0", disable_env_checker=True).unwrapped as env:
+        assert outcome(env_checker.check_env, env) == [("", "")]
+    pygame.quit()
+
+
 def test_environments_without_render_modes_can_be_checked():
     """Gymnasium raises a KeyError."""
     env = with_spec(gymcore, broken_envs(gymcore)["MetadataEmpty"])
