@@ -89,7 +89,7 @@ def test_refused_values_of_set_attr(pair):
     "args",
     [
         *(("reset",), ("step", 0), ("close",), ("_setattr", "length", 1), ("_check_spaces", 1)),
-        *(("missing",), ("_call", "length"), (3,), ("scaled",), ("scaled", 1, 2, 3)),
+        *(("missing",), ("_call", "length"), ("scaled",), ("scaled", 1, 2, 3)),
         *(("unwrapped.limit",), ("scaled", "a", {"b": 1})),
     ],
 )
