@@ -268,6 +268,24 @@ def _mean(a):
     return lambda a: number(_sum(a)) / number(a.size)
 
 
+@_replaces(np.var, method="var")
+def _var(a):
+    if isinstance(a, types.BaseTuple):
+        return lambda a: _var(_array(a))
+    number = _float_type(a)
+
+    def var(a):
+        offsets = a.astype(number) - number(_mean(a))
+        return number(_sum(offsets * offsets)) / number(a.size)
+
+    return var
+
+
+@_replaces(np.std, method="std")
+def _std(a):
+    return lambda a: np.sqrt(_var(a))
+
+
 @_replaces(np.matmul, np.dot, method="dot")
 def _matmul(a, b):
     number = _float_type(a, np.int64)

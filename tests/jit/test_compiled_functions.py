@@ -241,6 +241,8 @@ SUMS = [
     *("np.dot(doubles, HALVES[:5])", "matrix @ HALVES[:4]", "doubles[:3] @ matrix"),
     *("matrix.T @ matrix", "np.dot(singles, singles)", "np.sin(doubles)", "np.exp(SINGLES)"),
     *("np.arctan2(doubles, x)", "np.cos(singles)"),
+    *("doubles.std()", "np.std(matrix)", "singles.std()", "np.var(SINGLES)", "matrix.var()"),
+    *("np.std(BYTES)", "np.var((x, y, 1.0))", "np.sqrt(singles.var())"),
     *("sum(doubles)", "sum(singles)", "sum(BYTES)", "sum(cards)", "sum(doubles > 0)"),
     *("sum(doubles, 3)", "sum(doubles, 1e17)", "sum((1e17, x, -1e17))"),
     *("z = doubles.copy(); z[0] = 1e17; z[2] = -1e17; sum(z)", "sum(np.array([1e17, x, -1e17]))"),
