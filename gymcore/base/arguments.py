@@ -38,7 +38,7 @@ def count(name: str, value: Any, minimum: int = 0, maximum: int | None = None) -
         0
     """
     try:
-        number = int(operator.index(value))  # which is a bool of a bool
+        number = int(operator.index(value))  # `index` returns True for True
     except TypeError:
         raise ArgumentTypeError(
             f"{name}: expected an integer, got {value!r} ({type(value)})"
@@ -74,6 +74,8 @@ def flag(name: str, value: object) -> bool:
 
 def step_limit(name: str, value: object) -> int | None:
     """Return the number of steps after which episodes are truncated; None and -1 as they are.
+
+    Another type raises `ArgumentTypeError`, 0 or a smaller number than -1 `InvalidArgument`.
 
     Examples:
         >>> step_limit("max_episode_steps", 500), step_limit("max_episode_steps", -1)

@@ -209,11 +209,12 @@ class ArrayVectorEnv(VectorEngine):
         self.max_episode_steps = None if limit == -1 else limit
         spaces: Any = (observation_space, action_space)
         team = None if agents is None else Agents(agents, *spaces)
-        for name, space in zip(("observation_space", "action_space"), spaces, strict=True):
-            if team is None and not isinstance(space, Space):
-                raise error.ArgumentTypeError(f"{name}: expected a space, got {space!r}")
         rows: tuple[int, ...] = (num_envs,)
-        if team is not None:
+        if team is None:
+            for name, space in zip(("observation_space", "action_space"), spaces, strict=True):
+                if not isinstance(space, Space):
+                    raise error.ArgumentTypeError(f"{name}: expected a space, got {space!r}")
+        else:
             self.agents, spaces, rows = team, team.world_spaces, (num_envs, len(team.names))
         self.single_observation_space, self.single_action_space = spaces
         self.observation_space, self.action_space = (batch_space(s, num_envs) for s in spaces)

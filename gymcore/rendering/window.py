@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from contextvars import ContextVar
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,6 +15,9 @@ from gymcore.base.optional_packages import pip_install
 
 if TYPE_CHECKING:
     import pygame
+
+expects_display: ContextVar[bool] = ContextVar("expects_display", default=True)
+"""Whether a window that nobody can see is worth a warning; to `check_env` it is not."""
 
 
 def load_pygame() -> ModuleType:
@@ -117,7 +121,8 @@ class Window(NoCopies):
                 f'render_mode "human" cannot open a window ({exc}); '
                 'without a screen, use render_mode="rgb_array"'
             ) from exc
-        if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
+        is_hidden = pygame.display.get_driver() == "offscreen"
+        if is_hidden and "SDL_VIDEODRIVER" not in os.environ and expects_display.get():
             logger.warn(
                 'render_mode "human" shows nothing: there is no display (DISPLAY and '
                 'WAYLAND_DISPLAY are not set); use render_mode="rgb_array", or xvfb-run'

@@ -7,7 +7,6 @@ cause warnings.
 from __future__ import annotations
 
 import inspect
-import warnings
 from copy import deepcopy
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, SupportsFloat
@@ -27,6 +26,7 @@ from gymcore.checking.passive import (
     subspaces,
 )
 from gymcore.core import Env, Info
+from gymcore.rendering.window import expects_display
 from gymcore.spaces import Box, Space
 
 if TYPE_CHECKING:
@@ -346,16 +346,22 @@ def _check_render_modes(env: Env) -> None:
             f"Try instantiating the environment through `{program.package}.make`"
         )
         return
-    for render_mode in env.metadata.get("render_modes") or ():
-        with warnings.catch_warnings():
-            # That this machine has no display says nothing about the environment.
-            warnings.filterwarnings("ignore", ".*there is no display")
-            other = env.spec.make(render_mode=render_mode)
-            try:
-                other.reset()
-                env_render_passive_checker(other)
-            finally:
-                other.close()
+    # That this machine has no display says nothing about the environment.
+    token = expects_display.set(False)
+    try:
+        for render_mode in env.metadata.get("render_modes") or ():
+            _check_render_mode(env.spec, render_mode)
+    finally:
+        expects_display.reset(token)
+
+
+def _check_render_mode(spec: EnvSpec, render_mode: str) -> None:
+    env = spec.make(render_mode=render_mode)
+    try:
+        env.reset()
+        env_render_passive_checker(env)
+    finally:
+        env.close()
 
 
 def _check_close(spec: EnvSpec) -> None:

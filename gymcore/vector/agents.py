@@ -14,7 +14,7 @@ from gymcore.spaces import Dict, MultiDiscrete, Space
 from gymcore.spaces.batching import batch_space, concatenate, create_empty_array, iterate
 from gymcore.spaces.space import Array
 
-_MAX_AGENTS = 2**20
+_MAX_AGENTS = 2**20  # a larger number is a mistake, which would take minutes to name
 Names = int | Sequence[str] | Mapping[str, Sequence[str]]
 Spaces = Space | Mapping[str, Space]
 

@@ -221,6 +221,11 @@ def test_a_machine_without_a_display_is_no_fault_of_the_environment(monkeypatch)
     monkeypatch.setattr(pygame.display, "get_driver", lambda: "offscreen")
     with gymcore.make("MountainCar-v0", disable_env_checker=True).unwrapped as env:
         assert outcome(env_checker.check_env, env) == [("", "")]
+    with (
+        gymcore.make("MountainCar-v0", render_mode="human") as env,
+        pytest.warns(UserWarning, match="no display"),  # outside of the check
+    ):
+        env.reset()
     pygame.quit()
 
 
