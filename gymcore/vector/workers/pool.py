@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import select
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -133,7 +134,12 @@ class WorkerProcess:
             daemon=daemon,
         )
         try:
-            with process_wide.lock, clear_mpi_env_vars(), warnings.catch_warnings():
+            with (
+                process_wide.lock,
+                _paused_collection(),
+                clear_mpi_env_vars(),
+                warnings.catch_warnings(),
+            ):
                 # Python 3.12 warns about forks because of NumPy's threads, which the child lacks.
                 warnings.filterwarnings("ignore", "This process .* is multi-threaded")
                 _check_descriptors()
@@ -236,6 +242,18 @@ class WorkerProcess:
             self.process.close()
         self.stream.close()
         self._crash_log.close()
+
+
+@contextlib.contextmanager
+def _paused_collection() -> Iterator[None]:
+    """Pause the garbage collector, also in a child that is forked, which must enable it again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _check_descriptors() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import os
 import pickle
 import signal
@@ -83,6 +84,9 @@ def run_process(
     A process that was not forked receives its first message, the ids that the program has
     registered and the functions.
     """
+    # What a forked child inherits may wait, when it is collected, for threads that the child lacks.
+    gc.freeze()
+    gc.enable()  # `WorkerProcess` has paused it
     _set_signals()
     for fd in setup.close_fds:
         with contextlib.suppress(OSError):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import threading
+import time
 
 import pytest
 
@@ -80,3 +83,30 @@ def test_make_vec_under_every_start_method(registered, context):
     )
     with envs:
         assert envs.reset()[0].tolist() == [7, 7]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="os.fork is missing")
+def test_forked_workers_do_not_collect_what_they_inherit():
+    class WaitsForThread:
+        def __init__(self):
+            self.itself = self
+            self.owner = os.getpid()
+
+        def __del__(self):
+            if os.getpid() != self.owner:
+                time.sleep(600)
+
+    class Collects(Walker):
+        def __init__(self):
+            super().__init__()
+            assert gc.isenabled()
+            gc.collect()
+
+    gc.disable()
+    try:
+        WaitsForThread()
+        envs = gym.vector.AsyncVectorEnv([Collects] * 2, context="fork", start_timeout=60)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    envs.close()
