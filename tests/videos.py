@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
 
 import gymcore
 from gymcore.rendering.video_files import find_ffmpeg
@@ -28,6 +29,14 @@ def read_video(path: Path | str, size: tuple[int, int] = SIZE) -> np.ndarray:
 def grays(path: Path | str, size: tuple[int, int] = SIZE) -> list[int]:
     """Return the mean gray of each frame, rounded to tens."""
     return [round(float(frame.mean()) / 10) * 10 for frame in read_video(path, size)]
+
+
+def skip_gymnasiums_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Gymnasium write empty videos: moviepy needs a second for each."""
+    clips = pytest.importorskip("moviepy.video.io.ImageSequenceClip")
+    monkeypatch.setattr(
+        clips.ImageSequenceClip, "write_videofile", lambda clip, path, **_: Path(path).touch()
+    )
 
 
 @functools.cache

@@ -21,7 +21,7 @@ import gymcore
 from gymcore import error
 from gymcore.rendering.video_files import VideoEncodingFailed
 from gymcore.wrappers import RecordVideo
-from tests.videos import grays, make_film_env, read_video
+from tests.videos import grays, make_film_env, read_video, skip_gymnasiums_encoding
 
 FilmEnv = make_film_env(gymcore)
 
@@ -74,15 +74,17 @@ def follow(gym: ModuleType, folder: Path, mode: str, resets: bool, **kwargs: Any
 @pytest.mark.filterwarnings("ignore:.*Overwriting existing videos")
 @pytest.mark.filterwarnings("default::ResourceWarning")
 def test_begins_and_ends_like_gymnasium(
-    tmp_path: Path, mode: str, arguments: dict[str, Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, arguments: dict[str, Any]
 ) -> None:
+    skip_gymnasiums_encoding(monkeypatch)
     ours = follow(gymcore, tmp_path / "ours", mode, True, **arguments)
     assert ours == follow(gymnasium, tmp_path / "theirs", mode, True, **arguments)
 
 
 @pytest.mark.filterwarnings("ignore:.*Overwriting existing videos")
 @pytest.mark.filterwarnings("default::ResourceWarning")
-def test_without_resets_like_gymnasium(tmp_path: Path) -> None:
+def test_without_resets_like_gymnasium(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    skip_gymnasiums_encoding(monkeypatch)
     ours = follow(gymcore, tmp_path / "ours", "rgb_array", False)
     assert ours == follow(gymnasium, tmp_path / "theirs", "rgb_array", False)
 

@@ -18,7 +18,7 @@ from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers import RenderCollection as SingleRenderCollection
 from gymcore.wrappers.vector import HumanRendering, RecordVideo, RenderCollection
 from tests.testing_env import assert_same
-from tests.videos import grays, make_film_env, read_video
+from tests.videos import grays, make_film_env, read_video, skip_gymnasiums_encoding
 from tests.wrappers.lane_by_lane import MODES, check_lane_by_lane, in_modes
 from tests.wrappers.walk_env import make_walk_env
 
@@ -76,8 +76,9 @@ def follow(gym: ModuleType, folder: Path, mode: str, **kwargs: Any) -> Any:
 @pytest.mark.filterwarnings("ignore:.*autoreset mode is same-step")
 @pytest.mark.filterwarnings("default::ResourceWarning")
 def test_begins_and_ends_like_gymnasium(
-    tmp_path: Path, mode: AutoresetMode, arguments: dict[str, Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: AutoresetMode, arguments: dict[str, Any]
 ) -> None:
+    skip_gymnasiums_encoding(monkeypatch)
     ours = follow(gymcore, tmp_path / "ours", mode.value, **arguments)
     assert ours == follow(gymnasium, tmp_path / "theirs", mode.value, **arguments)
 
