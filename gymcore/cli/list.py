@@ -7,7 +7,6 @@ import fnmatch
 import importlib.util
 import json
 import warnings
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from gymcore.base.optional_packages import pip_install
@@ -151,12 +150,12 @@ def by_family(*, include_replaced: bool = True) -> dict[str, Info]:
     import gymcore
 
     families: dict[str, Info] = {}
-    registry: Mapping[str, EnvSpec] = gymcore.registry
+    specs: list[EnvSpec] = sorted(gymcore.registry.values(), key=lambda spec: spec.id)
     newest: dict[tuple[str | None, str], int] = {}
-    for spec in registry.values():
+    for spec in specs:
         family_name = (spec.namespace, spec.name)
         newest[family_name] = max(newest.get(family_name, 0), spec.version or 0)
-    for spec in sorted(registry.values(), key=lambda spec: spec.id):
+    for spec in specs:
         name = family_of(spec)
         family = FAMILIES.get(name, Family())
         is_old = (spec.version or 0) < newest[spec.namespace, spec.name]
