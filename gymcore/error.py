@@ -219,7 +219,9 @@ class WorkerDied(EnvironmentFailed):
 class WorkerTimeout(Error, TimeoutError):
     """Worker processes did not answer in time; the vector environment can still be used.
 
-    It is also a `multiprocessing.TimeoutError` and a `TimeoutError`.
+    If environments were not made in time, there is no vector environment, and the message shows
+    where the first of them waits. The error is also a `multiprocessing.TimeoutError` and a
+    `TimeoutError`.
 
     Attributes:
         lanes: Indices of the environments whose results are missing.

@@ -44,12 +44,15 @@ def test_worker_dies_in_a_constructor(engine, death):
 @isolated()
 def test_worker_is_stuck_in_a_constructor(engine, stuck):
     env_fns = make_fns("init", faults.STUCK[stuck])
-    for start_timeout in (1.0, 10.0, 60.0):  # until the other worker starts within this time
-        with pytest.raises(error.WorkerTimeout) as caught:
+    where = "" if stuck == "stopped" else "environment 2 waits here:"
+    place = "" if stuck == "stopped" else "faults.py"
+    for start_timeout in (1.0, 10.0, 60.0):  # until both workers start within this time
+        with pytest.raises(error.WorkerTimeout, match="not made within start_timeout=") as caught:
             make_engine(engine, env_fns, start_timeout=start_timeout)
-        if caught.value.lanes == LOST_LANES:
+        if caught.value.lanes == LOST_LANES and place in str(caught.value):
             break
     assert caught.value.lanes == LOST_LANES
+    assert where in str(caught.value) and place in str(caught.value)
 
 
 # Functions that cannot be pickled

@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gymcore.error import EnvironmentFailed, InvalidArgument, SpaceMismatch
+from gymcore.error import EnvironmentFailed, InvalidArgument, SpaceMismatch, WorkerTimeout
 from gymcore.vector.protocols import LoopEngine
 from gymcore.vector.utils.misc import CloudpickleWrapper
 from gymcore.vector.utils.shared_memory import create_shared_memory, read_from_shared_memory
@@ -218,7 +218,12 @@ class CustomWorkers:
                 self._workers.append(_Worker(*arguments))
             spaces = envs.observation_mode, self._space, envs.single_action_space
             self.post("starting", [("_check_spaces", spaces)] * envs.num_envs)
-            _check_reported_fits(envs, self.wait("__init__", start_timeout, 2))
+            try:
+                fits = self.wait("__init__", start_timeout, 2)
+            except WorkerTimeout as problem:
+                unanswered = [self._workers[lane] for lane in problem.lanes]
+                raise pool.not_started_error(unanswered, start_timeout or 0) from None
+            _check_reported_fits(envs, fits)
         except BaseException:
             self.close(0.0)
             raise

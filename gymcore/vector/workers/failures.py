@@ -129,6 +129,15 @@ def worker_timeout_error(lanes: Sequence[int], call: str, seconds: float) -> Wor
     )
 
 
+def start_timeout_error(lanes: Sequence[int], seconds: float, where: str) -> WorkerTimeout:
+    """Return the exception for environments that were not made in time; `where` is a traceback."""
+    return WorkerTimeout(
+        f"{describe_lanes(lanes)}: not made within start_timeout={seconds} second(s)"
+        + (f"; {describe_lanes(lanes[:1])} waits here:\n\n{where}" if where else ""),
+        lanes,
+    )
+
+
 def describe_lanes(lanes: Sequence[int]) -> str:
     """Return "environment 3" or "environments 0-4, 9", shortened if there are many pieces."""
     if len(lanes) == 1:

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 import select
+import signal
 import time
 import warnings
 import weakref
@@ -21,6 +22,7 @@ from gymcore.vector.workers import worker
 from gymcore.vector.workers.failures import (
     Failure,
     failures_error,
+    start_timeout_error,
     worker_died_error,
     worker_timeout_error,
 )
@@ -217,6 +219,14 @@ class WorkerProcess:
         """Return the traceback that an ended process left, or ""."""
         return self.crash or self._crash_log.read()
 
+    def abort(self) -> str:
+        """End the process; return the Python traceback of what it was doing, or ""."""
+        with contextlib.suppress(OSError):
+            os.kill(self.process.pid or 0, signal.SIGABRT)  # which faulthandler handles
+        self.join(_TERMINATE_SECONDS)
+        text = self._crash_log.read().partition("\n\n")[2]  # without "Fatal Python error"
+        return text.partition("\n\nExtension modules")[0]
+
     def terminate(self) -> None:
         """Ask the process to end, without waiting."""
         with contextlib.suppress(OSError, ValueError):
@@ -285,6 +295,11 @@ def mark_slow(
     for handle in workers:
         handle.slow = True
     return worker_timeout_error(lanes_of(workers), call, seconds)
+
+
+def not_started_error(workers: Sequence[WorkerProcess], seconds: float) -> error.WorkerTimeout:
+    """Return the exception for workers that did not start in time; the first one is ended."""
+    return start_timeout_error(lanes_of(workers), seconds, workers[0].abort())
 
 
 def lanes_of(workers: Iterable[WorkerProcess]) -> list[int]:
@@ -413,7 +428,7 @@ class WorkerPool:
                     forked = self._context.get_start_method() == "fork"
                     raise self.mark_dead([handle.index], "starting", "" if forked else _MAIN_GUARD)
             if waiting and time.monotonic() >= deadline:
-                raise mark_slow(waiting, "__init__", timeout or 0)
+                raise not_started_error(waiting, timeout or 0)
             if waiting:
                 full = any(handle.stream.unsent for handle in waiting)
                 pause = FULL_PIPE_SECONDS if full else SLICE_SECONDS

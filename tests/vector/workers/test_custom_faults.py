@@ -105,6 +105,22 @@ def test_death_while_nothing_is_asked(make):
         engine.step_async([1, 2])
 
 
+def silent_loop(*_):
+    time.sleep(600)
+
+
+def test_loops_that_do_not_answer_at_the_start():
+    options = engine_options([PlainEnv] * 2, silent_loop, shared_memory=False)
+    for start_timeout in (1.0, 10.0, 60.0):  # until the first loop starts within this time
+        with pytest.raises(WorkerTimeout, match=r"not made within start_timeout=") as caught:
+            Engine(options, start_timeout)
+        if "in silent_loop" in str(caught.value):
+            break
+    assert "environment 0 waits here:" in str(caught.value)
+    assert "in silent_loop" in str(caught.value)
+    assert not multiprocessing.active_children()
+
+
 def test_timeouts_drop_late_answers(make, late):
     engine = misbehaving(make)
     engine.step_async([3, late.action])

@@ -14,6 +14,7 @@ from gymcore.vector.workers.failures import (
     describe_lanes,
     environment_error,
     failures_error,
+    start_timeout_error,
     worker_died_error,
     worker_timeout_error,
 )
@@ -130,6 +131,16 @@ def test_timeouts_are_those_of_multiprocessing():
     assert isinstance(found, multiprocessing.TimeoutError)
     assert isinstance(found, TimeoutError) and isinstance(found, error.WorkerTimeout)
     assert str(found).startswith("The call to `step_wait` has timed out after 0.5 second(s).")
+
+
+def test_environments_that_were_not_made_say_where_they_wait():
+    found = start_timeout_error([2, 3], 9.0, "in connect")
+    assert isinstance(found, multiprocessing.TimeoutError) and found.lanes == [2, 3]
+    assert str(found) == (
+        "environments 2-3: not made within start_timeout=9.0 second(s); environment 2 waits here:"
+        "\n\nin connect"
+    )
+    assert str(start_timeout_error([2], 9.0, "")).endswith("start_timeout=9.0 second(s)")
 
 
 def test_many_pieces_are_shortened():
