@@ -186,7 +186,8 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             SpaceMismatch: If the environments' spaces cannot be batched (a `RuntimeError`).
             EnvironmentFailed: If a constructor raises.
             WorkerDied: If a worker ends while it makes its environments.
-            WorkerTimeout: If the environments are not made within `start_timeout`.
+            WorkerTimeout: If the environments are not made within `start_timeout`; the message
+                shows where the first of them waits.
         """
         if worker is not None and not isinstance(self, CustomWorkerVectorEnv):
             cls, bases = type(self), (type(self), CustomWorkerVectorEnv)

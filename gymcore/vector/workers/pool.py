@@ -221,8 +221,10 @@ class WorkerProcess:
 
     def abort(self) -> str:
         """End the process; return the Python traceback of what it was doing, or ""."""
-        with contextlib.suppress(OSError):
-            os.kill(self.process.pid or 0, signal.SIGABRT)  # which faulthandler handles
+        pid = self.process.pid
+        if pid is not None and self.alive():
+            with contextlib.suppress(OSError):  # it has ended since
+                os.kill(pid, signal.SIGABRT)  # which faulthandler handles
         self.join(_TERMINATE_SECONDS)
         text = self._crash_log.read().partition("\n\n")[2]  # without "Fatal Python error"
         return text.partition("\n\nExtension modules")[0]
