@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator
 
 __all__ = [
@@ -49,11 +50,12 @@ def name_at(name: str, node: ast.AST) -> ast.Name:
 
 
 def loaded(target: ast.expr) -> ast.expr:
-    """Return the expression that reads a target."""
-    read = parsed(ast.unparse(target))
-    for old, new in zip(ast.walk(target), ast.walk(read), strict=True):
-        if isinstance(old, ast.expr) and isinstance(new, ast.expr):
-            ast.copy_location(new, old)
+    """Return the expression that reads a target; its parts are the target's own."""
+    read = copy.copy(target)
+    if isinstance(read, (ast.Tuple, ast.List)):
+        read.elts = [loaded(part) for part in read.elts]
+    if isinstance(read, (ast.Tuple, ast.List, ast.Name, ast.Attribute, ast.Subscript)):
+        read.ctx = ast.Load()
     return read
 
 

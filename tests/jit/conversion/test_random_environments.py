@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from gymcore import jit
-from tests.jit.conversion.random_environments import class_of, sources
+from tests.jit.conversion.random_environments import HEAD, TAIL, class_of, sources
 
 
 @pytest.mark.parametrize("count", [40, pytest.param(2000, marks=pytest.mark.soak)])
@@ -24,3 +24,12 @@ def test_converted_classes_equal_the_originals(count, monkeypatch):
             jit.convert(class_of(source), seeds=2, steps=30)
 
     check()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["self.cells[(self.kept.count if self.queue and self.pair[0] > 1 else 2) % 4] += 1"],
+)
+def test_sources_that_were_converted_wrongly(line, monkeypatch):
+    monkeypatch.setenv("GYMCORE_JIT", "0")
+    jit.convert(class_of(f"{HEAD}        {line}\n{TAIL}"), seeds=2, steps=30)
