@@ -165,6 +165,7 @@ class Expressions(Scope):
         binding = self.bound(node)
         if isinstance(node.ctx, ast.Store):
             self.bindings.pop(node.id, None)
+            binding = None
         elif isinstance(binding, list):
             return tuple_of(binding)
         elif isinstance(binding, Alias):
@@ -337,20 +338,24 @@ class Expressions(Scope):
         return f"np.full({self.joined([count, *display.elts])})"
 
     def _unaryop(self, node: ast.UnaryOp) -> str | None:
-        is_list = isinstance(node.op, ast.Not) and self.types(node.operand) == {list}
+        is_list = isinstance(node.op, ast.Not) and self._is_list(node.operand)
         return f"(not {self.condition(node.operand)})" if is_list else None
+
+    def _is_list(self, node: ast.expr) -> bool:
+        """Return whether an expression is a list; `and` and `or` of lists become bools."""
+        return self.types(node) == {list} and not isinstance(node, ast.BoolOp)
 
     def condition(self, node: ast.expr) -> str:
         """Return the text of a condition; a list is true if it has items."""
         growing = self.growing(node)
         if growing is not None:
             return f"{growing.length}[0] > 0"
-        return f"len({self.text(node)}) > 0" if self.types(node) == {list} else self.flat(node)
+        return f"len({self.text(node)}) > 0" if self._is_list(node) else self.flat(node)
 
     def _boolop(self, node: ast.BoolOp) -> str | None:
         unknown = [value for value in node.values if self.truth(value) is None]
         texts: dict[ast.AST, str] = {}
-        texts |= {v: self.condition(v) for v in unknown if self.types(v) == {list}}
+        texts |= {v: self.condition(v) for v in unknown if self._is_list(v)}
         if len(unknown) == len(node.values):
             return self.replaced(node, texts)
         return (" or " if isinstance(node.op, ast.Or) else " and ").join(

@@ -149,8 +149,8 @@ def comprehension(function: Expressions, node: ast.ListComp | ast.GeneratorExp, 
         lengths.append((items[1] or f"len({items[2]})") if items else "0")
         head += [margin + line, *(f"{margin}    {line}" for line in first)]
         margin += "    "
-        if part.ifs:
-            head.append(f"{margin}if {' and '.join(map(function.enclosed, part.ifs))}:")
+        for condition in part.ifs:
+            head.append(f"{margin}if {function.condition(condition)}:")
             margin += "    "
     elements = getattr(node.elt, "elts", [])
     element = function.joined(elements) if width else function.enclosed(node.elt)

@@ -184,7 +184,7 @@ class Statements(Calls):
             self.bindings[name] = Known(module)
 
     def _do_assert(self, node: ast.Assert) -> None:
-        test = self.flat(node.test)
+        test = self.condition(node.test)
         if test != "True":
             self.emit(f"assert {test}{f', {_message(node.msg)}' if node.msg else ''}")
 

@@ -27,9 +27,24 @@ def test_converted_classes_equal_the_originals(count, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["self.cells[(self.kept.count if self.queue and self.pair[0] > 1 else 2) % 4] += 1"],
+    "lines",
+    [
+        ["self.cells[(self.kept.count if self.queue and self.n > 1 else 2) % 4] += 1"],
+        [
+            "for k, w in enumerate(self.table):",
+            "    self.y = w",
+            "for k, c in self.marks:",
+            "    k",
+        ],
+        ["self.queue = []", "if self.queue and self.n > 1:", "    self.x = 1"],
+        ["self.queue = []", "if not (self.queue and self.n > 1):", "    self.queue.append(0.5)"],
+        ["self.n += 1 if (self.marks or self.queue) and self.n > 1 else 0", "self.queue = []"],
+        ["self.x = sum(w for w in self.v if self.queue)", "self.queue = []"],
+        ["assert self.queue", "self.queue.append(0.5)"],
+    ],
+    ids="; ".join,
 )
-def test_sources_that_were_converted_wrongly(line, monkeypatch):
+def test_lines_that_were_converted_wrongly(lines, monkeypatch):
     monkeypatch.setenv("GYMCORE_JIT", "0")
-    jit.convert(class_of(f"{HEAD}        {line}\n{TAIL}"), seeds=2, steps=30)
+    body = "".join(f"        {line}\n" for line in lines)
+    jit.convert(class_of(f"{HEAD}{body}{TAIL}"), seeds=2, steps=30)
