@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gymcore import error, logger
-from gymcore.base.arguments import positive, seeds_per_env
+from gymcore.base.arguments import positive, seeds_per_env, time_limit
 from gymcore.base.cpus import usable_cpus
 from gymcore.base.no_copies import NoCopies
 from gymcore.core import ActType, Env, Info, ObsType, Options, RenderFrame, without_mode
@@ -172,7 +172,8 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
                 reported as truncated, with `info["worker_restarted"]`.
             episode_statistics: Whether to report ended episodes in `info["episode"]`.
             num_threads: An option of the compiled engine; no effect here.
-            start_timeout: Maximum time for making the environments (s); None for no limit.
+            start_timeout: Maximum time for making the environments (s, more than 0); None for no
+                limit.
             worker_affinity: Where workers wait for the next step, on Linux; no effect elsewhere.
                 "auto": If there are at least two workers and a CPU for each, each waits on one of
                 its own, except while other programs use it or steps are short. A sequence: The CPU
@@ -211,6 +212,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         processes = num_workers or usable_cpus()
         if max_concurrency is not None:
             processes = min(processes, _checked_concurrency(max_concurrency))
+        seconds = time_limit("start_timeout", start_timeout)
         self.shared_memory = shared_memory
         self.context = context
         self.daemon = daemon
@@ -222,7 +224,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
         self._restarts = on_worker_death == "restart"
         self._final_frames = False
         try:
-            self._start(min(processes, self.num_envs), start_timeout)
+            self._start(min(processes, self.num_envs), seconds)
         except BaseException:
             self._shut_down(0.0)
             raise
@@ -235,7 +237,7 @@ class AsyncVectorEnv(NoCopies, VectorEngine[ObsType, ActType]):
             self, self._engine.close, kwargs={"timeout": 1.0}, exitpriority=100
         )
 
-    def _start(self, num_workers: int, start_timeout: float | None) -> None:
+    def _start(self, num_workers: int, start_timeout: float) -> None:
         """Start the workers and allocate the shared memory."""
         self.num_workers = num_workers
         self._engine = pool = self._pool = WorkerPool(
@@ -912,7 +914,7 @@ class CustomWorkerVectorEnv(AsyncVectorEnv[ObsType, ActType]):
     _load_lanes = VectorEngine._load_lanes
     _checked_actions = VectorEngine._checked_actions
 
-    def _start(self, num_workers: int, start_timeout: float | None) -> None:
+    def _start(self, num_workers: int, start_timeout: float) -> None:
         for name, is_set in (
             ("batch_size", self.batch_size != self.num_envs),
             ("on_worker_death='restart'", self._restarts),

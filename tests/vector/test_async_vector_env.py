@@ -31,6 +31,7 @@ from tests.vector.async_pairs import (
     error_of,
     errors_of,
 )
+from tests.vector.custom_loops import simple_loop
 
 MEMORY = [True, False]
 
@@ -280,3 +281,10 @@ def test_wrong_arguments_of_close(pair):
     for kwargs in ({"nope": 1}, {"timeout": 1, "nope": 1}):
         assert_same_error(*(error_of(envs.close, **kwargs) for envs in (ours, theirs)))
     assert type(error_of(ours.close, 1)) is type(error_of(theirs.close, 1)) is TypeError
+
+
+@pytest.mark.parametrize("seconds", ["no", [1], True, 0, -1, float("nan")], ids=repr)
+@pytest.mark.parametrize("worker", [None, simple_loop], ids=["default", "own loop"])
+def test_start_timeouts_are_checked(worker, seconds):
+    with pytest.raises(gymcore.error.Error, match=r"^start_timeout: expected"):
+        gymcore.vector.AsyncVectorEnv([COUNTING[gymcore]], worker=worker, start_timeout=seconds)
