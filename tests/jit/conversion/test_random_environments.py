@@ -44,7 +44,7 @@ def test_converted_classes_equal_the_originals(count, monkeypatch):
     ],
     ids="; ".join,
 )
-def test_lines_that_were_converted_wrongly(lines, monkeypatch):
+def test_lines_that_were_once_refused(lines, monkeypatch):
     monkeypatch.setenv("GYMCORE_JIT", "0")
     body = "".join(f"        {line}\n" for line in lines)
     jit.convert(class_of(f"{HEAD}{body}{TAIL}"), seeds=2, steps=30)
