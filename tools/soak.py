@@ -44,21 +44,24 @@ class Sample(NamedTuple):
 
     seconds: float
     steps: int
-    memory: int  # bytes, without the files of libraries, which are shared with other programs
+    memory: int  # bytes, without files; pages that processes share count in each of them
     descriptors: int
     threads: int
     processes: int
 
 
-# How much each may increase during a run before it counts as growth. Forked workers share pages
-# until one of them writes: their memory varies with their age, by some 3 MiB.
+# How much each may increase during a run before it counts as growth. Allocators keep some pages.
 SLACK = {"memory": 4 << 20, "descriptors": 0, "threads": 0, "processes": 0}
 
 
 def memory(pid: int) -> int:
-    """Return the bytes of a process's private pages and its share of pages in common."""
-    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return 1024 * sum(int(size) for size in re.findall(r"Pss_(?:Anon|Shmem): +(\d+)", text))
+    """Return the bytes of a process's pages, without files.
+
+    Pages that a fork shares with others count in full: a share of them would increase when one
+    of the others writes to them or ends.
+    """
+    text = Path(f"/proc/{pid}/status").read_text()
+    return 1024 * sum(int(size) for size in re.findall(r"Rss(?:Anon|Shmem):\s+(\d+)", text))
 
 
 def sample(steps: int, began: float) -> Sample:

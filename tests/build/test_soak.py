@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -36,6 +38,19 @@ def test_a_short_run(tool: ModuleType, tmp_path: Path, capsys: Any, mode: str, s
     tool.main([mode, "--steps", steps, "--plot", str(tmp_path / "soak.png")])
     assert "steps/s" in capsys.readouterr().out
     assert (tmp_path / "soak.png").read_bytes().startswith(b"\x89PNG")
+
+
+@isolated(60.0)
+def test_pages_shared_with_other_processes_count_in_full(tool: ModuleType) -> None:
+    pages = b"1" * (16 << 20)
+    alone = tool.memory(os.getpid())
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    shared = tool.memory(os.getpid())
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert abs(shared - alone) < len(pages) // 4
 
 
 @pytest.mark.parametrize("name", ["memory", "descriptors", "threads", "processes"])
