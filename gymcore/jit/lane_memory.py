@@ -108,10 +108,12 @@ def with_lane_memory(library: Any, symbol: str, name: str) -> tuple[Any, str]:
 
     def renamed(match: re.Match[str]) -> str:
         old = match[1]
+        if old is None:
+            return match[0]  # the bytes of a constant, which may contain "@"
         new = name if old == symbol else f"{name}.{old.strip(chr(34))}"
         return f'@"{new}"' if old in defined else match[0]
 
-    text = re.sub(rf"@({_NAME})", renamed, text)
+    text = re.sub(rf'"[^"]*"|@({_NAME})', renamed, text)
     text = re.sub(rf'^define internal (.*@"{name}"\()', r"define \1", text, flags=re.M)
     module = llvm.parse_assembly(text if _DESTRUCTOR in text else text + _DESTRUCTOR)
     module.name = name

@@ -433,6 +433,37 @@ def test_arrays_that_do_not_fit_into_the_memory_of_a_lane() -> None:
         assert rewards.tolist() == [reward] * 2
 
 
+TEXT = np.frombuffer(b"@NRT_incref(\\\"@step@", np.uint8)
+LEVELS = np.array([1.0, 2.0])  # ends in the byte of "@"
+
+
+class Text(jit.Env):
+    """Creates arrays, and uses constants whose bytes read like the compiler's text."""
+
+    observation_space = spaces.Box(0.0, 1000.0, (20,), np.float64)
+    action_space = spaces.Discrete(2)
+
+    class State:
+        kept: jit.array(float, 20)
+
+    def reset(state, parameters, rng):
+        state.kept[:] = 0.0
+
+    def step(state, parameters, action, rng):
+        state.kept[:] = np.concatenate((TEXT, LEVELS))[:20] * LEVELS[action]
+        return state.kept.sum(), False
+
+    def observe(state, parameters, observation):
+        observation[:] = state.kept
+
+
+def test_constants_of_any_bytes() -> None:
+    env = Text()
+    env.reset()
+    expected = np.concatenate((TEXT, LEVELS))[:20] * 2.0
+    assert env.step(1)[0].tolist() == expected.tolist()
+
+
 def test_squares_are_powers_of_the_c_library() -> None:
     rng = np.random.default_rng(2)
     values = rng.uniform(-1.0, 1.0, 200_000) * 10.0 ** rng.integers(-5, 5, 200_000)
