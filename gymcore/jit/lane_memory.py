@@ -18,16 +18,17 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.core.runtime import _nrt_python, rtsys
 
-from gymcore_ext.lanes.lane_memory import ALLOCATE, START_LANE, use_other
+from gymcore_ext.lanes.lane_memory import BLOCK, BLOCK_SIZE
 
-llvm.add_symbol("gymcore_allocate", ALLOCATE)
-llvm.add_symbol("gymcore_start_lane", START_LANE)
+llvm.add_symbol("gymcore_block", BLOCK)
 
-# Numba's functions that are replaced. The header of an array has 48 bytes: the count, destructor
-# and its argument, the address of the data at byte 24, their size, and an allocator.
-_NAMES = "NRT_MemInfo_alloc_aligned|NRT_incref|NRT_decref"
-_FUNCTIONS = """
-define internal void @NRT_incref(ptr %header) alwaysinline {
+# Numba's functions that are replaced, and others that the replacements call. The header of an array
+# has 48 bytes: the count of references, destructor and its argument, the address of the data at
+# byte 24, their size, and an allocator. In the block, the count is too large to become 0.
+_NAMES = "NRT_MemInfo_alloc_aligned|NRT_incref|NRT_decref|NRT_MemInfo_alloc|NRT_MemInfo_call_dtor"
+_LARGEST = 2048  # bytes of an array in the block
+_FUNCTIONS = f"""
+define internal void @NRT_incref(ptr %header) alwaysinline {{
   %none = icmp eq ptr %header, null
   br i1 %none, label %end, label %count
 count:
@@ -37,8 +38,8 @@ count:
   br label %end
 end:
   ret void
-}
-define internal void @NRT_decref(ptr %header) alwaysinline {
+}}
+define internal void @NRT_decref(ptr %header) alwaysinline {{
   %none = icmp eq ptr %header, null
   br i1 %none, label %end, label %count
 count:
@@ -52,27 +53,41 @@ free:
   br label %end
 end:
   ret void
-}
-define internal ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) alwaysinline {
+}}
+define internal ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) alwaysinline {{
+  %block = call ptr @gymcore_block()
+  %used = load i64, ptr %block
   %with_header = add i64 %size, 63
   %bytes = and i64 %with_header, -16
-  %header = call ptr @gymcore_allocate(i64 %bytes)
-  %data = getelementptr i8, ptr %header, i64 48
-  %address = getelementptr i8, ptr %header, i64 24
+  %end = add i64 %used, %bytes
+  %is_small = icmp ule i64 %size, {_LARGEST}
+  %is_inside = icmp ule i64 %end, {BLOCK_SIZE}
+  %fits = and i1 %is_small, %is_inside
+  br i1 %fits, label %inside, label %outside
+inside:
+  store i64 %end, ptr %block
+  %header = getelementptr i8, ptr %block, i64 %used
+  store <6 x i64> <i64 {1 << 62}, i64 0, i64 0, i64 0, i64 0, i64 0>, ptr %header, align 8
+  br label %allocated
+outside:
+  %other = call ptr @NRT_MemInfo_alloc(i64 %size)
+  br label %allocated
+allocated:
+  %result = phi ptr [ %header, %inside ], [ %other, %outside ]
+  %data = getelementptr i8, ptr %result, i64 48
+  %address = getelementptr i8, ptr %result, i64 24
   store ptr %data, ptr %address
-  ret ptr %header
-}
-declare noalias ptr @gymcore_allocate(i64) nounwind willreturn
-    memory(inaccessiblemem: readwrite) allockind("alloc") allocsize(0)
+  ret ptr %result
+}}
+declare noalias ptr @NRT_MemInfo_alloc(i64)
+declare void @NRT_MemInfo_call_dtor(ptr)
 """
 _NAME = r'[-\w.$]+|"[^"]+"'  # of a function
-_DESTRUCTOR = "declare void @NRT_MemInfo_call_dtor(ptr)"
 
 
 def start() -> None:
     """Start Numba's allocator, which provides the arrays that do not fit."""
     rtsys.initialize(cpu_target.target_context)  # also defines the symbols that code calls
-    use_other(llvm.address_of_symbol("NRT_MemInfo_alloc"))
 
 
 @cache
@@ -85,9 +100,12 @@ def _knows_headers() -> bool:
 
 
 def start_lane(builder: ir.IRBuilder) -> None:
-    """Generate the call that frees the memory of a lane for the next one."""
-    kind = ir.FunctionType(ir.VoidType(), [])
-    builder.call(cgutils.get_or_insert_function(builder.module, kind, "gymcore_start_lane"), [])
+    """Generate the code that frees the memory of a lane for the next one."""
+    used = ir.IntType(64)
+    kind = ir.FunctionType(ir.PointerType(used), [])
+    function = cgutils.get_or_insert_function(builder.module, kind, "gymcore_block")
+    function.attributes.update(("readnone", "nounwind"))  # it is called once for many arrays
+    builder.store(used(16), builder.call(function, []))
 
 
 def with_lane_memory(library: Any, symbol: str, name: str) -> tuple[Any, str]:
@@ -115,7 +133,7 @@ def with_lane_memory(library: Any, symbol: str, name: str) -> tuple[Any, str]:
 
     text = re.sub(rf'"[^"]*"|@({_NAME})', renamed, text)
     text = re.sub(rf'^define internal (.*@"{name}"\()', r"define \1", text, flags=re.M)
-    module = llvm.parse_assembly(text if _DESTRUCTOR in text else text + _DESTRUCTOR)
+    module = llvm.parse_assembly(text)
     module.name = name
     result = library.codegen.create_library(name)
     result.enable_object_caching()

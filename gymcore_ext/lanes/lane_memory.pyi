@@ -1,4 +1,2 @@
-START_LANE: int
-ALLOCATE: int
-
-def use_other(address: int) -> None: ...
+BLOCK: int
+BLOCK_SIZE: int

@@ -433,7 +433,7 @@ def test_arrays_that_do_not_fit_into_the_memory_of_a_lane() -> None:
         assert rewards.tolist() == [reward] * 2
 
 
-TEXT = np.frombuffer(b"@NRT_incref(\\\"@step@", np.uint8)
+TEXT = np.frombuffer(b'@NRT_incref(\\"@step@', np.uint8)
 LEVELS = np.array([1.0, 2.0])  # ends in the byte of "@"
 
 
