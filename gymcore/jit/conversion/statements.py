@@ -6,7 +6,7 @@ import ast
 import importlib
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import MethodType
 
 import numpy as np
@@ -262,7 +262,7 @@ class Statements(Calls):
         column = node.col_offset
         base = self._base(value)
         if base is not None and isinstance(target, ast.Tuple):
-            observation, *others, info = target.elts
+            observation, *others, info = self._results(node, base, target.elts)
             name = ast.unparse(observation)
             is_value = bool(self.source.loads(name)) and not self.source.output_role(name)
             self.outputs |= {ast.unparse(info), "" if is_value else name}
@@ -281,6 +281,20 @@ class Statements(Calls):
             write_info(self, ast.Dict([target.slice], [value]))
         else:
             self.emit(f"{self.text(target)} = {self.flat(value)}", column)
+
+    def _results(
+        self, node: ast.stmt, call: ast.Call, targets: list[ast.expr]
+    ) -> Iterator[ast.expr]:
+        """Yield a target for each result of a base class, also for `*_`."""
+        count = 2 if ast.unparse(call.func).endswith("reset") else 5
+        for target in targets:
+            if not isinstance(target, ast.Starred):
+                yield target
+            elif {*self.source.loads(ast.unparse(target.value))}:
+                change = "assign each result to a name"
+                raise self.obstacle(node, "assigns several results to one name", change)
+            else:
+                yield from [target.value] * (count + 1 - len(targets))
 
     def _is_unused(self, target: ast.expr) -> bool:
         """Return whether a target is an attribute that is never read, or always None."""

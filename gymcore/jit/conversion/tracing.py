@@ -27,6 +27,7 @@ __all__ = ["Chain", "Kind", "Trace", "kind_of"]
 
 EPISODES, STEPS, PROBED_STEPS = 10, 200, 25
 MAX_SAMPLES = 200  # of different types
+_FEW_STEPS = 8  # of an episode, in each of which a list may grow by chance
 
 Chain = tuple[object, ...]
 """The calls that a function runs in: "reset" or "step" first, then the syntax of each call."""
@@ -87,7 +88,8 @@ class Trace:
         samples: Values of each attribute after `reset` and `step`, one of each kind.
         infos: Values of each key of the infos, one of each kind.
         owners: The class that defines each function that ran, or None.
-        steady: The attributes that are lists, and longer after each step than before it.
+        steady: The attributes that are lists, and longer after each step than before it, in
+            episodes of which some have more than a few steps.
         has_variants: Whether the first step of an episode computes in other types than the next.
     """
 
@@ -126,8 +128,14 @@ class Trace:
             kinds = set().union(*(nodes.get(node, set()) for nodes in self.kinds.values()))
         return set(kinds)
 
+    def kinds_of_attribute(self, name: str) -> set[Kind]:
+        """Return the kinds that attributes of this name had while a function ran."""
+        nodes = (pair for nodes in self.kinds.values() for pair in nodes.items())
+        kinds = (k for n, k in nodes if isinstance(n, ast.Attribute) and n.attr == name)
+        return set().union(*kinds)
+
     def _run(self) -> tuple[set[object], set[object]]:
-        env, entries = self.env, (set[object](), set[object]())
+        env, entries, longest = self.env, (set[object](), set[object]()), 0
         space = copy.deepcopy(env.action_space)
         space.seed(1)
         for episode in range(EPISODES):
@@ -148,7 +156,9 @@ class Trace:
                 self.steady &= {n for n, length in after.items() if length > before.get(n, 0)}
                 if result[2] or result[3]:
                     break
+            longest = max(longest, step)
             self.names |= {n for n, v in shared.items() if not _equal(v, vars(env).get(n))}
+        self.steady = self.steady if longest > _FEW_STEPS else set()
         return entries
 
     def _called(self, root: str, method: object, *args: object, **kwargs: object) -> Any:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gymcore.jit.conversion.layouts import NUMBERS, Layout, layout_of
+from gymcore.jit.conversion.layouts import NUMBERS, Layout, layout_of, room
 from gymcore.jit.conversion.lists import item_of
 from gymcore.jit.conversion.obstacles import Obstacle
 from gymcore.jit.conversion.source import (
@@ -124,19 +124,24 @@ class Unit:
         ran = (source for source in self.sources if source.function in trace.owners)
         needed = {name for source in ran for name in read_attributes(source)}
         for name, layout in self.layouts.items():
-            self.layouts[name] = layout.without(lambda part: part not in needed)
+            layout = layout.without(lambda part: part not in needed)
+            self.layouts[name] = self._with_room(name, layout) if layout.grows else layout
         lists = {name for name, layout in self.layouts.items() if layout.grows}
         self.read -= (self.bad.keys() | lists) - needed
         self.begin()
 
     def _list_layout(self, name: str) -> Layout:
         """Return the layout of a list that only has items while a function runs, or never."""
-        nodes = (pair for nodes in self.trace.kinds.values() for pair in nodes.items())
-        kinds = (k for n, k in nodes if isinstance(n, ast.Attribute) and n.attr == name)
-        array = item_of(set().union(*kinds))
+        array = item_of(self.trace.kinds_of_attribute(name))
         if array is None:
             raise ValueError("has items that are not numbers or tuples of numbers", "use arrays")
         return Layout(list, *array, grows=True)
+
+    def _with_room(self, name: str, layout: Layout) -> Layout:
+        """Return the layout of a list that grows with room for what it has while a step runs."""
+        kinds = self.trace.kinds_of_attribute(name)
+        longest = max((k.shape[0] for k in kinds if k.type is list and k.shape), default=0)
+        return layout._replace(shape=(max(layout.shape[0], room(longest)), *layout.shape[1:]))
 
     def begin(self) -> None:
         """Forget what was converted."""

@@ -287,12 +287,13 @@ class Derived(Base):
         self.bonus = bonus
 
     def reset(self, *, seed=None, options=None):
-        observation, _ = super().reset(seed=seed)
+        observation, *_ = super().reset(seed=seed)
         self.mode = "slow"
         return observation, {"largest": self.values.max()}
 
     def step(self, action):
-        observation, reward, terminated, truncated, _ = super().step(action)
+        observation, reward, *_, truncated, _ = super().step(action)
+        terminated = False
         order = [k for k in range(3) if self.values[k] > 0.0]
         best, index = -np.inf, -1
         for k, value in enumerate(self.values):

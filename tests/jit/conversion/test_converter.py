@@ -405,6 +405,20 @@ def test_a_difference_names_seed_step_field_and_values(interpreted):
     assert jit.convert(Drifting, seeds=2, steps=10, tolerance=2.0)
 
 
+class Packed(Docking):
+    """A class that gives several results of its base class one name."""
+
+    def step(self, action):
+        observation, *others = super().step(action)
+        return observation, *others
+
+
+def test_several_results_in_one_name_are_an_obstacle(interpreted):
+    change = "observation, .*assigns several results to one name; assign each result to a name"
+    with pytest.raises(error.ConversionError, match=change):
+        jit.convert(Packed)
+
+
 @pytest.mark.parametrize(
     "env, message",
     [

@@ -184,3 +184,32 @@ class Log(Queue):
 def test_a_list_that_grows_in_each_step_is_an_obstacle():
     with pytest.raises(error.ConversionError, match=r"`self\.log` gains items in each step; give"):
         jit.convert(Log)
+
+
+class ShortLog(Log):
+    """A list that gains an item in each step, in episodes of up to five steps."""
+
+    def step(self, action):
+        observation, reward, *_ = super().step(action)
+        return observation, reward, len(self.log) > action % 5, False, {}
+
+
+class Burst(Queue):
+    """A list that has many more items while a step runs than between steps."""
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset(seed=seed)
+        self.burst = [1, 2]
+        return observation, info
+
+    def step(self, action):
+        for k in range(60):
+            self.burst.append(k * action)
+        total = sum(self.burst)
+        self.burst = self.burst[-1 - action :]
+        return self._observation(), float(total), False, False, {}
+
+
+@pytest.mark.parametrize("cls", [ShortLog, Burst])
+def test_lists_that_are_short_between_steps(cls, interpreted):
+    assert issubclass(jit.convert(cls, seeds=3, steps=100), jit.Env)
