@@ -470,7 +470,7 @@ def copy_items(array, items):
 
 @_internal
 def _assign(array, items):
-    if not is_array(items) or array.ndim < items.ndim:
+    if not is_array(items) or not is_array(array) or array.ndim < items.ndim:
 
         def fill(array, items):
             array[:] = items

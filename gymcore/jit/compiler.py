@@ -607,15 +607,22 @@ def _namespace(program: Program, key: str, arrays: bool) -> dict[str, Any]:
     return namespace
 
 
+# Of Numba's messages: what is before the error of a called function, and lines without a reason.
+_INSIDE = "raised a specific error:"
+_TITLES = ("Failed in", "- Res", "TypingError: Failed in")
+
+
 def _short_error(text: str, program: Program) -> str:
     """Extract the place in the class's functions and the reason from Numba's long message."""
     functions = [used for f in program.functions.values() for used in reachable(f)]
     files = "|".join({re.escape(used.__code__.co_filename) for used in functions})
     location = re.search(rf" at ({files}) \((\d+)\)", text)
     title = f"{location[1]}:{location[2]}: {program.name}" if location else program.name
+    text = text.rpartition(_INSIDE)[2] if "<intrinsic guarded>" in text else text
     lines = (re.sub(r"\x1b\[\d*m", "", line).strip() for line in text.splitlines())
-    reason = next(line for line in lines if line and not line.startswith(("Failed in", "- Res")))
-    return f"{title} cannot be compiled: {reason:.200}"
+    reason = next(line for line in lines if line and not line.startswith(_TITLES))
+    call = next((line[4:] for line in lines if line.startswith(">>> ")), "")
+    return f"{title} cannot be compiled: {reason:.200}{f' {call:.100}' * reason.endswith(':')}"
 
 
 @cache

@@ -293,13 +293,24 @@ def test_all_modes_are_there() -> None:
     assert {mode.value for mode in AutoresetMode} == {"NextStep", "SameStep", "Disabled"}
 
 
-def test_what_numba_cannot_compile_is_one_line() -> None:
-    class Copying(CartPole):
-        def observe(state, parameters, observation):
-            observation[:] = np.fft.fft(np.ones(4)).real
+class Copying(CartPole):
+    def observe(state, parameters, observation):
+        observation[:] = np.fft.fft(np.ones(4)).real
 
-    expected = r"test_compiled\.py:\d+: Copying cannot be compiled: \w+"
+
+class Indexing(CartPole):
+    def step(state, parameters, action, rng):
+        if action == 5:
+            state.x = np.zeros(3)[0][1]
+        return 1.0, False
+
+
+@pytest.mark.parametrize(
+    "cls, reason", [(Copying, r"\w+"), (Indexing, r".*getitem.* getitem\(float64, .*\(1\)\)")]
+)
+def test_what_numba_cannot_compile_is_one_line(cls: Any, reason: str) -> None:
+    expected = rf"test_compiled\.py:\d+: {cls.__name__} cannot be compiled: {reason}"
     with pytest.raises(error.InvalidArgument, match=expected) as caught:
-        Copying()
+        cls()
     assert len(str(caught.value)) < 300
-    assert Copying(debug=True).reset(seed=1)
+    assert cls(debug=True).reset(seed=1)

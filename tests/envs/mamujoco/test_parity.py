@@ -106,6 +106,7 @@ def test_worlds_equal_the_original(scenario: str, agent_conf: str | None) -> Non
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3000)
 @pytest.mark.parametrize(("scenario", "agent_conf"), CONFIGURATIONS)
 def test_many_episodes_equal_the_original(scenario: str, agent_conf: str | None) -> None:
     compare(scenario, agent_conf, 200, 1000)
