@@ -291,6 +291,7 @@ class _Compilable(ast.NodeTransformer):
 
     def __init__(self, uses: dict[str, Any], arrays: bool) -> None:
         self._uses, self._arrays = uses, arrays
+        self._num_names = 0
 
     def _operation(
         self, node: ast.expr, operation: ast.AST, left: ast.expr, right: ast.expr
@@ -310,21 +311,56 @@ class _Compilable(ast.NodeTransformer):
             return node
         return self._operation(node, node.ops[0], node.left, node.comparators[0])
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        """Give a number the type of the array that it changes."""
-        read = ast.parse(ast.unparse(node.target), mode="eval").body
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """Give a number the type of the array that it changes, which is read for this."""
+        if not (self._arrays or isinstance(node.op, ast.Pow)):
+            return self.generic_visit(node)
+        calls: list[ast.stmt] = []
+        target: Any = self._without_calls(node.target, calls)
+        node.target = target
+        read = ast.parse(ast.unparse(target), mode="eval").body
         self.generic_visit(node)
         if isinstance(node.op, ast.Pow):
             value = _call("_Pow", self.visit(read), node.value)
-            return ast.copy_location(ast.Assign([node.target], value), node)
-        if self._arrays:
-            node.value = _call("_weak", node.value, read)
+            return [*calls, ast.copy_location(ast.Assign([node.target], value), node)]
+        node.value = _call("_weak", node.value, read)
+        return [*calls, node]
+
+    def _without_calls(self, node: Any, calls: list[ast.stmt]) -> Any:
+        """Return a target that can be evaluated twice; `calls` gets what is evaluated before."""
+        if not any(isinstance(part, ast.Call) for part in ast.walk(node)):
+            return node
+        if not isinstance(node, (ast.Subscript, ast.Attribute, ast.Tuple, ast.Slice)):
+            return self._named(node, calls)
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                setattr(node, field, [self._without_calls(part, calls) for part in value])
+            elif isinstance(value, ast.expr):
+                setattr(node, field, self._without_calls(value, calls))
         return node
+
+    def _named(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
+        """Return a name for a value; `before` gets its assignment."""
+        name = f"_value_{self._num_names}"
+        self._num_names += 1
+        assignment = ast.Assign([ast.Name(name, ast.Store())], self.visit(node))
+        before.append(ast.copy_location(assignment, node))
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         """Unpack arrays, whose elements are widened, and copy arrays by element."""
-        self.generic_visit(node)
         target: Any = node.targets[0]
+        has_calls = any(isinstance(part, ast.Call) for part in ast.walk(node))
+        if isinstance(target, ast.Subscript) and len(node.targets) == 1 and has_calls:
+            before: list[ast.stmt] = []
+            # Python computes the value first, which may change what the index depends on.
+            node.value = self._named(node.value, before)
+            node.targets = [target] = [self._without_calls(target, before)]
+            return [*before, self._assignment(node, target)]
+        return self._assignment(node, target)
+
+    def _assignment(self, node: ast.Assign, target: Any) -> Any:
+        self.generic_visit(node)
         if len(node.targets) == 1 and ast.unparse(target).endswith("[:]"):
             return ast.copy_location(ast.Expr(_call("_copy", target.value, node.value)), node)
         if self._arrays and len(node.targets) == 1 and isinstance(target, ast.Subscript):

@@ -280,4 +280,44 @@ class Errand(jit.Env):
         observation[1] = state.fuel
 
 
-CLASSES = (CartPole, MountainCar, Taxi, Everything, Arm, Errand)
+def advance(state):
+    state.place = (state.place + 1) % 4
+    return state.place + 0.5
+
+
+class Order(jit.Env):
+    """Draws, and changes of indices, in values and on the left of assignments."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (4,), np.float64)
+    action_space = spaces.Discrete(2)
+
+    class State:
+        cells: jit.array(float, 4)
+        grid: jit.array(np.float32, 3, 4)
+        place: int
+
+    def reset(state, parameters, rng):
+        state.cells[rng.integers(4)] = rng.random()
+        state.grid[rng.integers(3)][:] = rng.random(4)
+
+    def step(state, parameters, action, rng):
+        cells, grid = state.cells, state.grid
+        cells[rng.integers(4)] = rng.random()
+        cells[rng.integers(4)] += rng.random()
+        cells[rng.integers(4)] **= 2
+        cells[int(rng.random() < 0.5)], cells[rng.integers(2, 4)] = rng.random(), rng.random()
+        cells[rng.integers(2) : 2 + rng.integers(2)] = rng.random()
+        cells[state.place] = advance(state)
+        cells[state.place] -= advance(state)
+        grid[state.place % 3][:] = advance(state)
+        grid[rng.integers(3)][:] = rng.random(4)
+        grid[rng.integers(3), rng.integers(4)] -= rng.random()
+        grid[rng.integers(3), 1 : 1 + rng.integers(1, 3)] *= rng.random()
+        cells[:] = np.clip(cells, -100.0, 100.0)
+        return rng.normal(scale=rng.random(), loc=rng.random()), cells[0] < 0.01
+
+    def observe(state, parameters, observation):
+        observation[:] = state.cells + state.grid[0] + 3.0 * state.grid[1] - state.grid[2]
+
+
+CLASSES = (CartPole, MountainCar, Taxi, Everything, Arm, Errand, Order)

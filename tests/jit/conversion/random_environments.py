@@ -84,7 +84,7 @@ TAIL = """
         self.cells %= 50
         self.queue = [self._bounded(float(z)) for z in self.queue[-6:]]
         self.marks = self.marks[:5]
-        if self.x > 0.0 and not self.marks:  # the type of items of an empty list is unknown
+        if not self.marks:  # the type of items of an empty list is unknown
             self.marks.append((self.n % 3, 1))
         reward = self.x * 0.5 + self.n
         return self._observe(), reward, self.done, self.n > 900, {}
