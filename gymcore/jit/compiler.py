@@ -444,12 +444,13 @@ def _as_text(node: ast.expr) -> ast.expr:
     """Return an argument of an exception as a constant: its value, or its source text."""
     if isinstance(node, ast.Constant):
         return node
-    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    if not isinstance(node, ast.JoinedStr):
+        return ast.copy_location(ast.Constant(ast.unparse(node)), node)
     texts = (
         str(part.value)
         if isinstance(part, ast.Constant)
         else ast.unparse(ast.JoinedStr([part]))[2:-1]
-        for part in parts
+        for part in node.values
     )
     return ast.copy_location(ast.Constant("".join(texts)), node)
 

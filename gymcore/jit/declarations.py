@@ -224,6 +224,10 @@ def _check_syntax(
         if node is not tree and isinstance(node, _FORBIDDEN) and id(node) not in allowed:
             text = ast.unparse(node).partition("\n")[0]
             refuse(node, f"`{text}` cannot be compiled; a kernel is arithmetic, if, for and while")
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in INTERPRETED_CALLS:
+            draws = (p for p in ast.walk(node) if isinstance(p, ast.Attribute) and p.attr in DRAWS)
+            if (draw := next(draws, None)) is not None:
+                refuse(draw, f"`{ast.unparse(draw)}` draws only if prints are run; draw before")
         base: Any = getattr(node, "value", None)
         role = roles.get(base.id, "") if isinstance(base, ast.Name) else ""
         if isinstance(node, ast.Subscript) and role == "action" and id(node) in stored:

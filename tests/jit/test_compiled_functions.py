@@ -363,6 +363,29 @@ WRONG = [
 ]
 
 
+class Complaints(Tank):
+    """Exceptions whose arguments are no texts."""
+
+    def step(state, parameters, action, rng):
+        assert action == 1, state.fuel
+        if state.fuel == 2:
+            raise ValueError("fuel " + str(state.fuel), parameters.start)
+        return 1.0, False
+
+
+@pytest.mark.parametrize("debug", [True, False], ids=["interpreted", "compiled"])
+def test_arguments_of_exceptions_are_values_or_their_source(debug: bool) -> None:
+    env = Complaints(debug=debug)
+    cases: tuple[tuple[int, Any, str], ...] = (
+        (0, AssertionError, "^2" if debug else r"^state\.fuel"),
+        (1, ValueError, "fuel 2" if debug else r"'fuel ' \+ str\(state\.fuel\)"),
+    )
+    for action, kind, text in cases:
+        env.reset(seed=1)
+        with pytest.raises(kind, match=text):
+            env.step(action)
+
+
 @pytest.mark.parametrize("debug", [True, False], ids=["interpreted", "compiled"])
 def test_wrong_arguments_of_draws_raise(
     debug: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
