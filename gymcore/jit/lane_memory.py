@@ -61,12 +61,13 @@ define internal ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) alwaysinli
   %bytes = and i64 %with_header, -16
   %end = add i64 %used, %bytes
   %is_small = icmp ule i64 %size, {_LARGEST}
-  %is_inside = icmp ule i64 %end, {BLOCK_SIZE}
+  %is_inside = icmp ule i64 %end, {BLOCK_SIZE - 16}
   %fits = and i1 %is_small, %is_inside
   br i1 %fits, label %inside, label %outside
 inside:
   store i64 %end, ptr %block
-  %header = getelementptr i8, ptr %block, i64 %used
+  %arrays = getelementptr i8, ptr %block, i64 16
+  %header = getelementptr i8, ptr %arrays, i64 %used
   store <6 x i64> <i64 {1 << 62}, i64 0, i64 0, i64 0, i64 0, i64 0>, ptr %header, align 8
   br label %allocated
 outside:
@@ -105,7 +106,7 @@ def start_lane(builder: ir.IRBuilder) -> None:
     kind = ir.FunctionType(ir.PointerType(used), [])
     function = cgutils.get_or_insert_function(builder.module, kind, "gymcore_block")
     function.attributes.update(("readnone", "nounwind"))  # it is called once for many arrays
-    builder.store(used(16), builder.call(function, []))
+    builder.store(used(0), builder.call(function, []))
 
 
 def with_lane_memory(library: Any, symbol: str, name: str) -> tuple[Any, str]:

@@ -8,7 +8,7 @@ cdef extern from *:
 
     #define GYMCORE_BLOCK_SIZE 16384
 
-    /* The first number is that of the bytes in use; arrays begin at byte 16. */
+    /* The first number is that of the bytes in use after byte 16. */
     static GYMCORE_THREAD uint64_t gymcore_block[GYMCORE_BLOCK_SIZE / 8];
 
     static void* gymcore_block_of_thread(void) { return gymcore_block; }
