@@ -125,7 +125,7 @@ class Unit:
         needed = {name for source in ran for name in read_attributes(source)}
         for name, layout in self.layouts.items():
             layout = layout.without(lambda part: part not in needed)
-            self.layouts[name] = self._with_room(name, layout) if layout.grows else layout
+            self.layouts[name] = self._with_room(name, layout)
         lists = {name for name, layout in self.layouts.items() if layout.grows}
         self.read -= (self.bad.keys() | lists) - needed
         self.begin()
@@ -138,7 +138,9 @@ class Unit:
         return Layout(list, *array, grows=True)
 
     def _with_room(self, name: str, layout: Layout) -> Layout:
-        """Return the layout of a list that grows with room for what it has while a step runs."""
+        """Return a layout that has room, if it is a list that grows, for what a step adds to it."""
+        if not layout.grows:
+            return layout
         kinds = self.trace.kinds_of_attribute(name)
         longest = max((k.shape[0] for k in kinds if k.type is list and k.shape), default=0)
         return layout._replace(shape=(max(layout.shape[0], room(longest)), *layout.shape[1:]))
@@ -164,7 +166,8 @@ class Unit:
 
     def let_grow(self, wanted: str) -> None:
         """Store a part of the state as a list that grows, and raise `Restart`."""
-        self.layouts = {n: layout.growing(n, wanted) for n, layout in self.layouts.items()}
+        pairs = self.layouts.items()
+        self.layouts = {n: self._with_room(n, layout.growing(n, wanted)) for n, layout in pairs}
         raise Restart
 
     def field_of(self, role: str) -> str:

@@ -210,6 +210,18 @@ class Burst(Queue):
         return self._observation(), float(total), False, False, {}
 
 
-@pytest.mark.parametrize("cls", [ShortLog, Burst])
+class EvenBurst(Burst):
+    """A list that has as many items after each step."""
+
+    def step(self, action):
+        for k in range(60):
+            self.burst.append(k * action)
+        total = sum(self.burst)
+        while len(self.burst) > 2:
+            self.burst.pop()
+        return self._observation(), float(total), False, False, {}
+
+
+@pytest.mark.parametrize("cls", [ShortLog, Burst, EvenBurst])
 def test_lists_that_are_short_between_steps(cls, interpreted):
     assert issubclass(jit.convert(cls, seeds=3, steps=100), jit.Env)
