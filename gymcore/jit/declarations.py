@@ -225,9 +225,11 @@ def _check_syntax(
             text = ast.unparse(node).partition("\n")[0]
             refuse(node, f"`{text}` cannot be compiled; a kernel is arithmetic, if, for and while")
         if isinstance(node, ast.Call) and ast.unparse(node.func) in INTERPRETED_CALLS:
-            draws = (p for p in ast.walk(node) if isinstance(p, ast.Attribute) and p.attr in DRAWS)
-            if (draw := next(draws, None)) is not None:
-                refuse(draw, f"`{ast.unparse(draw)}` draws only if prints are run; draw before")
+            calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+            for call in calls:
+                if isinstance(call, ast.Attribute) and call.attr in DRAWS:
+                    text = ast.unparse(call)
+                    refuse(call, f"`{text}` draws in a call that compiled code leaves out")
         base: Any = getattr(node, "value", None)
         role = roles.get(base.id, "") if isinstance(base, ast.Name) else ""
         if isinstance(node, ast.Subscript) and role == "action" and id(node) in stored:

@@ -455,7 +455,7 @@ CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
         r"\.py:\d+: Wrong.observe: observation.a is an array; write to a\[:\]",
     ),
     ({"step": reads_a_key}, r"\.py:\d+: Wrong.step: `state\['x'\]` cannot .* write state.x$"),
-    ({"reset": draws_for_a_print}, r"\.py:\d+: Wrong.reset: `rng.random` draws only if prints"),
+    ({"reset": draws_for_a_print}, r"\.py:\d+: Wrong.reset: `rng.random` draws in a call that"),
     ({"reset": other_draw}, r"\.py:\d+: Wrong.reset: rng.dirichlet does not exist; rng has choice"),
     (
         {"reset": too_few},
