@@ -9,6 +9,7 @@ import ctypes
 import functools
 import importlib
 import itertools
+import math
 import os
 import statistics
 import subprocess
@@ -45,7 +46,10 @@ def _endless(env_id: str) -> Any:
     class EndlessVectorEnv(vector_class):  # type: ignore[misc,valid-type]
         env_class = Endless
 
-    return functools.partial(EndlessVectorEnv, **spec.kwargs)
+    kwargs = dict(spec.kwargs)
+    if env_id.startswith("dm_control/"):  # whose tasks have time limits of their own
+        kwargs["task_kwargs"] = {"time_limit": math.inf}
+    return functools.partial(EndlessVectorEnv, **kwargs)
 
 
 class Batch:
