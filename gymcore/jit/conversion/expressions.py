@@ -12,7 +12,7 @@ import numpy as np
 
 from gymcore.jit.conversion.layouts import NUMBERS, code_of, number_array
 from gymcore.jit.conversion.obstacles import ObstacleFound
-from gymcore.jit.conversion.scope import Alias, Scope, name_of
+from gymcore.jit.conversion.scope import Alias, Scope, Stored, is_always_true, name_of
 from gymcore.jit.conversion.syntax import called_name, place_of
 from gymcore.jit.conversion.tables import Table
 from gymcore.jit.conversion.unit import local_name
@@ -27,6 +27,7 @@ _HAS_ROW = """\
             return True
     return False"""
 _SIMPLE = re.compile(r"[\w.]+(\([^()]*\)|\[[^\[\]]*\])?")
+_NONE = type(None)
 _REFUSED = {
     ast.Dict: ("is a dict", "use an array, or a variable for each key"),
     ast.Set: ("is a set", "use an array of bools"),
@@ -41,6 +42,8 @@ _REFUSED = {
 
 class Expressions(Scope):
     """The text of the expressions of one function, as compiled code runs them."""
+
+    _present: frozenset[ast.AST] = frozenset()  # expressions that are not None here
 
     def short_items(self, node: ast.expr) -> list[str] | None:
         """Return the texts of the items of a sequence or short array of known length, or None."""
@@ -63,11 +66,13 @@ class Expressions(Scope):
         if type(node) in _REFUSED:
             raise self.obstacle(node, *_REFUSED[type(node)])
         if isinstance(node, (ast.Attribute, ast.Subscript)) and (stored := self.stored(node)):
+            if self.flag_of(node) and _NONE in self.types(node):
+                return self._value_or_none(node, stored)
             if stored.layout.items is not None:
                 return tuple_of(self.elements(node) or [])
             growing = self.growing(node)
             return growing.text if growing is not None else f"state.{stored.name}"
-        is_test = isinstance(node, (ast.BoolOp, ast.Compare))
+        is_test = isinstance(node, ast.Compare)
         is_test |= isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
         truth = self.truth(node) if isinstance(node, ast.expr) and is_test else None
         if truth is not None:
@@ -76,9 +81,37 @@ class Expressions(Scope):
         result = handler(node) if handler else None
         return self.replaced(node) if result is None else str(result)
 
+    def flag_of(self, node: ast.AST) -> str:
+        """Return the text that tells whether an expression has a value; empty if it always has."""
+        stored = self.stored(node)
+        if node in self._present:
+            return ""
+        if stored is not None:
+            return stored.flag if stored.layout.optional else ""
+        if not isinstance(node, ast.Name) or self.known(node) is not None:
+            return ""
+        was_none = any(_NONE in self.types(load) for load in self.source.loads(node.id))
+        return f"({self.text(node)} is not None)" if was_none else ""
+
+    def _value_or_none(self, node: ast.AST, stored: Stored) -> str:
+        """Return the text of a part of the state where it has been None."""
+        if stored.layout.shape or stored.layout.items is not None or stored.layout.grows:
+            raise self.obstacle(node, "may be None", "test it with `is None` before")
+        return f"({self.present(node)} if {stored.flag} else None)"
+
+    def present(self, node: ast.AST) -> str:
+        """Return the text of an expression that is not None where the text is used."""
+        before = self._present
+        self._present = before | {node}
+        text = self.flat(node)
+        self._present = before
+        return text
+
     def as_value(self, node: ast.expr) -> str:
         """Return the text of an expression that a name is bound to; tuples stay tuples."""
         stored = self.stored(node)
+        if stored is not None and self.flag_of(node) and _NONE in self.types(node):
+            return self._value_or_none(node, stored)
         is_tuple = (
             stored is not None and stored.layout.kind is tuple and len(stored.layout.shape) == 1
         )
@@ -338,28 +371,59 @@ class Expressions(Scope):
         return f"np.full({self.joined([count, *display.elts])})"
 
     def _unaryop(self, node: ast.UnaryOp) -> str | None:
-        is_list = isinstance(node.op, ast.Not) and self._is_list(node.operand)
-        return f"(not {self.condition(node.operand)})" if is_list else None
+        operand = node.operand
+        is_special = isinstance(operand, ast.BoolOp) or self._is_special(operand)
+        is_special &= isinstance(node.op, ast.Not)
+        return f"(not ({self.condition(operand)}))" if is_special else None
 
     def _is_list(self, node: ast.expr) -> bool:
         """Return whether an expression is a list; `and` and `or` of lists become bools."""
         return self.types(node) == {list} and not isinstance(node, ast.BoolOp)
 
+    def _is_special(self, node: ast.expr) -> bool:
+        """Return whether the text of an operand as a condition may not be that of its value."""
+        return self._is_list(node) or bool(self.flag_of(node))
+
     def condition(self, node: ast.expr) -> str:
-        """Return the text of a condition; a list is true if it has items."""
-        growing = self.growing(node)
+        """Return the text of a condition; a list is true if it has items, and None is false."""
+        flag, stored, growing = self.flag_of(node), self.stored(node), self.growing(node)
+        if flag:
+            layout, is_true = stored and stored.layout, is_always_true(self.types(node) - {_NONE})
+            is_true |= layout is not None and bool(layout.shape or layout.items)
+            value = self.present(node) + " != 0" * (stored is None)  # Numba has no `bool` of these
+            return flag if is_true else f"({flag} and {value})"
+        if self.truth(node) is not None:
+            return str(self.truth(node))
         if growing is not None:
             return f"{growing.length}[0] > 0"
+        if isinstance(node, ast.BoolOp):
+            text = self._truth_text(node)
+            return f"(\n{text}\n)" if "\n" in text else text
         return f"len({self.text(node)}) > 0" if self._is_list(node) else self.flat(node)
 
+    def _truth_text(self, node: ast.expr) -> str:
+        """Return the text of a condition, which may have several lines if it is in parentheses."""
+        if not isinstance(node, ast.BoolOp) or self.truth(node) is not None:
+            return self.condition(node)
+        parts = [value for value in node.values if self.truth(value) is None]
+        tests = [v for v in parts if isinstance(v, ast.BoolOp) or self._is_special(v)]
+        return self._either(node, parts, tests)
+
     def _boolop(self, node: ast.BoolOp) -> str | None:
-        unknown = [value for value in node.values if self.truth(value) is None]
-        texts: dict[ast.AST, str] = {}
-        texts |= {v: self.condition(v) for v in unknown if self._is_list(v)}
-        if len(unknown) == len(node.values):
+        types = self.types(node)
+        if types <= {bool, np.bool_}:
+            return self._truth_text(node)
+        if _NONE in types:
+            raise self.obstacle(node, "may be None", "write it as an `if` statement")
+        return self._either(node, node.values, [v for v in node.values if self._is_special(v)])
+
+    def _either(self, node: ast.BoolOp, parts: list[ast.expr], tests: list[ast.expr]) -> str:
+        """Return the text of `and` or `or` of some of the expressions in it, and of conditions."""
+        texts: dict[ast.AST, str] = {test: self._truth_text(test) for test in tests}
+        if len(parts) == len(node.values):
             return self.replaced(node, texts)
         return (" or " if isinstance(node.op, ast.Or) else " and ").join(
-            texts.get(value) or self.enclosed(value) for value in unknown
+            f"({texts[part]})" if part in texts else self.enclosed(part) for part in parts
         )
 
     def _ifexp(self, node: ast.IfExp) -> str | None:
@@ -382,9 +446,11 @@ class Expressions(Scope):
 
     def _compare(self, node: ast.Compare) -> str | None:
         operation, right = node.ops[0], node.comparators[0]
-        stored = self.stored(node.left)
-        if isinstance(operation, (ast.Is, ast.IsNot)) and stored is not None:
-            return f"({'not ' * isinstance(operation, ast.Is)}{stored.flag})"
+        if isinstance(operation, (ast.Is, ast.IsNot)):
+            return self._identity(node, right)
+        optional = [p for p in (node.left, right) if self.flag_of(p)]
+        if optional and isinstance(operation, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
+            return self._optional_comparison(node, optional)
         if isinstance(operation, (ast.Eq, ast.NotEq)) and self._is_sequence(node.left, right):
             left, others = self.elements(node.left), self.elements(right)
             negation = "not " * isinstance(operation, ast.NotEq)
@@ -400,6 +466,42 @@ class Expressions(Scope):
         if any(map(self.is_narrow, operands)):
             return self.replaced(node, {part: self.narrow_operand(part) for part in operands})
         return None
+
+    def _identity(self, node: ast.Compare, right: ast.expr) -> str | None:
+        """Return the text of a comparison with None, a bool or a member of an enumeration."""
+        known, stored = self.known(right), self.stored(node.left)
+        is_is, types = isinstance(node.ops[0], ast.Is), self.types(node.left) - {_NONE}
+        if known is not None and known.value is None:
+            return None if stored is None else f"({'not ' * is_is}{stored.flag})"
+        is_single = known is not None and isinstance(known.value, (bool, enum.Enum))
+        if not is_single or not types <= self.types(right) or len(node.ops) > 1:
+            raise self.obstacle(node, "compares identities", "compare with `==`")
+        left, flag = self.present(node.left), self.flag_of(node.left)
+        left = left if _SIMPLE.fullmatch(left) else f"({left})"
+        equal = f"{left} == {self.text(right)}"
+        if known is not None and isinstance(known.value, bool):
+            equal = "not " * (not known.value) + left
+        equal = f"{flag} and {equal}" if flag else equal
+        return f"({equal})" if is_is else f"(not ({equal}))"
+
+    def _optional_comparison(self, node: ast.Compare, optional: list[ast.expr]) -> str:
+        """Return the text of a comparison of values that may be None."""
+        is_membership = isinstance(node.ops[0], (ast.In, ast.NotIn))
+        flags = [self.flag_of(part) for part in optional]
+        if len(node.ops) > 1 or (is_membership and optional != [node.left]):
+            raise self.obstacle(node, "compares what may be None", "test it with `is None` before")
+        is_negated = isinstance(node.ops[0], (ast.NotEq, ast.NotIn))
+        if any(self.is_none(part) for part in (node.left, node.comparators[0])):
+            return flags[0] if is_negated else f"(not {flags[0]})"
+        before = self._present
+        self._present = before | {*optional}
+        test = self._compare(node) or self.replaced(node)
+        self._present = before
+        if len(flags) == 1:
+            return f"(not {flags[0]} or {test})" if is_negated else f"({flags[0]} and {test})"
+        if is_negated:
+            return f"({flags[0]} != {flags[1]} or ({flags[0]} and {test}))"
+        return f"({flags[0]} == {flags[1]} and (not {flags[0]} or {test}))"
 
     def _is_sequence(self, *nodes: ast.expr) -> bool:
         sequences = {list, tuple}

@@ -54,6 +54,16 @@ _PURE_NODES = (
 )
 
 
+def is_always_true(types: set[type]) -> bool:
+    """Return whether the types are those of enumerations whose members are no numbers or texts."""
+    defined = {"__bool__", "__len__"}
+    return bool(types) and all(
+        issubclass(kind, enum.Enum)
+        and not any(defined & vars(base).keys() for base in kind.__mro__)
+        for kind in types
+    )
+
+
 class Known(NamedTuple):
     """A value that is known before the class is compiled."""
 
@@ -260,13 +270,26 @@ class Scope:
         known = self.known(self._with_size(node))
         if known is not None:
             return None if isinstance(known.value, np.ndarray) else bool(known.value)
-        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
-            is_none = self._is_none(node.left)
-            return None if is_none is None else is_none == isinstance(node.ops[0], ast.Is)
+        if isinstance(node, ast.Compare):
+            return self._truth_of_comparison(node)
         if isinstance(node, ast.Call) and called_name(node) == "isinstance":
             types, wanted = self.types(node.args[0]), self.known(node.args[1])
             if types and wanted is not None:
                 return all(issubclass(kind, wanted.value) for kind in types)
+        return True if is_always_true(self.types(node)) else False if self.is_none(node) else None
+
+    def _truth_of_comparison(self, node: ast.Compare) -> bool | None:
+        """Return the result of a comparison with None, if it is known."""
+        left, right = self.is_none(node.left), self.is_none(node.comparators[0])
+        operation = node.ops[0]
+        if isinstance(operation, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+            is_known = len(node.ops) == 1 and None not in (left, right) and (left or right)
+            return (left == right) == isinstance(operation, (ast.Is, ast.Eq)) if is_known else None
+        items = node.comparators[0]
+        if isinstance(operation, (ast.In, ast.NotIn)) and left and isinstance(items, ast.Tuple):
+            are_none = [self.is_none(item) for item in items.elts]
+            if None not in are_none:
+                return any(are_none) == isinstance(operation, ast.In)
         return None
 
     def _with_size(self, node: ast.expr) -> ast.expr:
@@ -282,8 +305,11 @@ class Scope:
         result = ast.Compare(ast.Constant(number), node.ops, node.comparators)
         return ast.fix_missing_locations(ast.copy_location(result, node))
 
-    def _is_none(self, node: ast.expr) -> bool | None:
-        stored = self.stored(node)
+    def is_none(self, node: ast.expr) -> bool | None:
+        """Return whether an expression is None; None if it may be both."""
+        stored, known = self.stored(node), self.known(node)
+        if known is not None:
+            return known.value is None
         if stored is not None:
             return None if stored.layout.optional else stored.layout.kind is type(None)
         is_none = {kind is type(None) for kind in self.types(node)}

@@ -19,6 +19,7 @@ from typing import Any
 
 from gymcore import error
 from gymcore.core import Env
+from gymcore.jit.conversion.matches import without_matches
 from gymcore.jit.conversion.syntax import called_name, names_in, place_of
 from gymcore.specs.entry_points import load_env_creator
 from gymcore.specs.lookup import spec as spec_of
@@ -77,6 +78,7 @@ class Source:
         text = textwrap.dedent("".join(lines))
         tree: ast.AST | None = None
         with contextlib.suppress(SyntaxError):
+            text = without_matches(text)
             tree = ast.parse(text).body[0]
         if not isinstance(tree, ast.FunctionDef):
             raise OSError(f"{function.__qualname__} is not a definition")

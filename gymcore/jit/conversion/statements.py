@@ -256,7 +256,7 @@ class Statements(Calls):
         *others, last = node.targets
         self._assign(node, last, node.value)
         for target in others:
-            self._assign(node, target, loaded(last))
+            self._assign(node, target, node.value if self.is_none(node.value) else loaded(last))
 
     def _assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
         column = node.col_offset
@@ -395,7 +395,9 @@ class Statements(Calls):
         """Emit the assignments of values that are all computed first, except empty lists."""
         names, texts = dict[ast.expr, str](), list[str]()
         for part, item in pairs:
-            if not is_empty_list(item):
+            if self.flag_of(item):
+                raise self.obstacle(item, "may be None", "assign each in a statement")
+            if not is_empty_list(item) and self.known(item) is None:
                 names[part] = f"new_{len(names)}"
                 texts.append(f"{self.flat(item)}{'.copy()' * (np.ndarray in self.types(item))}")
         if names:
@@ -418,14 +420,17 @@ class Statements(Calls):
     def _store(self, target: ast.expr, stored: Stored, value: ast.expr) -> None:
         """Emit the assignment of an attribute, or of an item of it."""
         name, layout, _ = stored
+        other = self.stored(value)
         if layout.optional:
-            known, other = self.known(value), self.stored(value)
+            known = self.known(value)
             if known is not None and known.value is None:
                 self.emit(f"{stored.flag} = False")
                 return
-            if isinstance(value, ast.IfExp) and type(None) in self.types(value):
-                raise self.obstacle(value, "may be None", "write it as an `if` statement")
-            self.emit(f"{stored.flag} = {other.flag if other and other.layout.optional else True}")
+            if type(None) in self.types(value) and other is None:
+                self._store_or_none(stored, value)
+                return
+        before = self._present
+        self._present = before | {value}  # the flag is assigned, too
         kind = self.known(value.func) if isinstance(value, ast.Call) else None
         is_made = kind is not None and kind.value is layout.kind
         if isinstance(value, ast.Call) and is_made and has_convertible_init(layout.kind):
@@ -444,6 +449,18 @@ class Statements(Calls):
             self.emit(f"state.{name}[:] = {text}", target.col_offset)
         else:
             self.emit(f"state.{name} = {self.flat(value)}", target.col_offset)
+        self._present = before
+        if layout.optional:  # after the value, which may depend on it
+            self.emit(f"{stored.flag} = {other.flag if other and other.layout.optional else True}")
+
+    def _store_or_none(self, stored: Stored, value: ast.expr) -> None:
+        """Emit the assignment of a value that is computed, and may be None."""
+        if stored.layout.shape or stored.layout.items is not None or stored.layout.grows:
+            raise self.obstacle(value, "may be None", "write it as an `if` statement")
+        self.emit(f"{stored.name}_or_none = {self.flat(value)}")
+        self.emit(f"{stored.flag} = {stored.name}_or_none is not None")
+        self.emit(f"if {stored.name}_or_none is not None:")
+        self.emit(f"    state.{stored.name} = {stored.name}_or_none")
 
     def _record_items(self, value: ast.expr, layout: Layout) -> list[str] | None:
         """Return the texts of the items of a record."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import linecache
 from typing import Any
@@ -13,6 +14,11 @@ import gymcore as gym
 from gymcore import spaces
 
 HEAD = """
+class Mode(enum.Enum):
+    CALM = "calm"
+    WILD = "wild"
+
+
 class Body:
     DRAG = 0.125
 
@@ -53,7 +59,8 @@ class Random(gym.Env):
         self.v = self.np_random.uniform(-1.0, 1.0, size=3)
         self.cells = np.zeros(4, dtype=np.int64)
         self.pair = [0, 1]
-        self.last = None
+        self.last = self.goal = None
+        self.mode = Mode.CALM
         self.queue, self.marks = [0.5, self.x], []
         self.spot = (1, 2)
         self.body = Body(self.np_random.random(), count=self.n)
@@ -105,6 +112,7 @@ FLOATS = (
     "self.body.DRAG",
     "sum(self.queue)",
     "(self.queue[-1] if self.queue else 0.25)",
+    "(self.last or 0.5)",
 )
 INTS = (
     "self.n",
@@ -120,6 +128,8 @@ INTS = (
     "len(self.queue)",
     "len(self.marks)",
     "(self.marks[0][1] if self.marks else 4)",
+    "(self.goal or 2)",
+    "(1 if self.goal is None else self.goal)",
 )
 DRAWS = (
     "self.np_random.random()",
@@ -181,7 +191,11 @@ def tests(depth: int) -> st.SearchStrategy[str]:
         st.builds("0.0 < {} <= 1.5".format, part),
         st.builds("({} % 3, {} % 2) in self.marks".format, number, number),
         st.builds("self.queue and {} > 1".format, number),
+        st.builds("self.goal {} {}".format, st.sampled_from(("==", "!=")), number),
+        st.builds("(self.goal and {} > 1)".format, number),
         st.sampled_from(("self.last is None", "self.done", "np.any(self.v > 0.5)", "action == 2")),
+        st.sampled_from(("self.goal", "self.goal in (1, 2)", "self.goal not in (0, 3)")),
+        st.sampled_from(("self.mode is Mode.WILD", "self.mode != Mode.CALM", "self.done is True")),
     )
     if depth == 0:
         return leaf
@@ -199,6 +213,12 @@ def local(inner: str, outer: str) -> list[str]:
     return ["def local(z, k=1.5):", body, f"self.y = local({outer}) + local(self.x, k=0.5)"]
 
 
+def checked(value: str) -> list[str]:
+    """Return the lines that read what may be None into a local name."""
+    lines = ["goal = self.goal", "if goal is None:", f"    self.x = {value}"]
+    return [*lines, "elif goal == 2 or not goal:", "    self.y += goal"]
+
+
 def filled(item: str, other: str) -> list[str]:
     """Return the lines that fill a local list and use it."""
     lines = [
@@ -208,6 +228,14 @@ def filled(item: str, other: str) -> list[str]:
         f"        rest.append({item})",
     ]
     return [*lines, "self.x = sum(rest) + len(rest)"]
+
+
+def matched(first: list[str], second: list[str]) -> list[str]:
+    """Return the lines of a `match` statement."""
+    heads = ["case 0 | 2 if self.n > 3:", *(f"    {line}" for line in first)]
+    heads += ["case 1:  # right", *(f"    {line}" for line in second)]
+    lines = [*heads, "case _:", "    self.n += 1"]
+    return ["match action:", *(f"    {line}" for line in lines)]
 
 
 @functools.cache
@@ -230,7 +258,10 @@ def statements(depth: int) -> st.SearchStrategy[list[str]]:
         simple("self.pair[1] = {} % 9", number),
         simple("self.pair = [self.pair[1] % 7, {} % 11]", number),
         simple("self.last = {}", st.one_of(part, st.just("None"))),
-        simple("self.done = {}", tests(1)),
+        simple("self.done = bool({})", tests(1)),
+        simple("self.goal = {}", st.one_of(number.map("{} % 4".format), st.just("None"))),
+        simple("self.mode = Mode.{}", st.sampled_from(("CALM", "WILD"))),
+        st.builds(checked, part),
         simple("self.x += {}", st.sampled_from(DRAWS)),
         simple("self.n = int(self.np_random.integers({} % 5 + 1))", number),
         simple("self.v[:] = self.v[::-1]"),
@@ -269,6 +300,7 @@ def statements(depth: int) -> st.SearchStrategy[list[str]]:
     return st.one_of(
         leaf,
         nested("if {}:", tests(2)),
+        st.builds(matched, blocks(depth - 1), blocks(depth - 1)),
         nested("for k in range({} % 4):", number),
         nested("for w in self.v:"),
         nested("for k, w in enumerate(self.table):"),
@@ -291,6 +323,7 @@ def class_of(source: str) -> Any:
     """Return the class that a source defines, whose text `inspect` finds."""
     filename = f"<random {hash(source)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    namespace: dict[str, Any] = {"gym": gym, "np": np, "spaces": spaces, "__name__": __name__}
+    namespace: dict[str, Any] = {"gym": gym, "np": np, "spaces": spaces, "enum": enum}
+    namespace["__name__"] = __name__
     exec(compile(source, filename, "exec"), namespace)
     return namespace["Random"]

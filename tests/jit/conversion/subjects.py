@@ -514,7 +514,84 @@ class Fleet(gym.Env):
         return self._observation(), reward, self.stock["ore"] == 0, False, {}
 
 
+class Alarm(enum.Enum):
+    QUIET = "quiet"
+    LOUD = "loud"
+
+
+class Rescue(gym.Env):
+    """Attributes and names that may be None, members of enumerations, and `match` statements."""
+
+    observation_space = spaces.Box(-1000, 1000, (4,), np.float64)
+    action_space = spaces.Discrete(5)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.n = 0
+        self.goal = self.best = self.never = self.alarm = self.spot = None
+        self.is_on = False
+        return self._observation(), {}
+
+    def _observation(self):
+        alarm = 1.0 if self.alarm is Alarm.LOUD else -1.0 if self.alarm is not None else 0.0
+        return np.array([self.n, self.goal or 7, 9 if self.best is None else self.best, alarm])
+
+    def _found(self):
+        return self.goal
+
+    def _doubled(self, x):
+        if x is None:
+            return -1
+        return 2 * x
+
+    def _reward_of_names(self):
+        goal, reward = self._found(), 0.0
+        if goal is None:
+            reward += 1
+        elif goal == 2 or not goal:
+            reward += goal + 3
+        alarm = self.alarm
+        if alarm is Alarm.LOUD:
+            reward += 0.25
+        return reward + self._doubled(self.best)
+
+    def _reward_of_comparisons(self, action):
+        reward = 0.5 if self.goal == self.best else 0.0
+        if self.goal != action:
+            reward += 2
+        if self.best in (1, 2) or self.never == 3 or self.never:
+            reward += 4
+        if self.alarm and self.spot != (1, 3):
+            reward += 8
+        if not (self.goal or self.best) or (self.spot is not None and self.spot == (4, 3)):
+            reward += 16
+        return reward + 32 * bool(self.goal) + (self.n % 3 or 7) + ((self.n % 2 and 5) or 3)
+
+    def step(self, action):
+        self.n += 1
+        # what the rescuer does
+        match action:
+            case 0:
+                self.goal = self.spot = None
+            case 1 | 2 if self.is_on is True:
+                self.goal = int(self.np_random.integers(4))  # a new one
+                self.spot = (self.n, 3)
+                match self.alarm:
+                    case Alarm.QUIET:
+                        self.alarm = Alarm.LOUD
+                    case None:
+                        self.alarm = Alarm.QUIET
+            case 3:
+                self.best = self.goal
+            case 4:
+                self.best = 1 if self.best is None else self.best + 1 if self.best < 5 else None
+            case _:
+                self.is_on = not self.is_on
+        reward = self._reward_of_names() + self._reward_of_comparisons(action)
+        return self._observation(), reward, self.goal == 3 and self.n > 9, self.n > 40, {}
+
+
 CLASSES = (
     *(Docking, GridWorld, Snake, Inventory, Pursuit, Derived, Delegating, PartlyObserved),
-    *(Harbor, Wrapped, Fleet, Sums),
+    *(Harbor, Wrapped, Fleet, Sums, Rescue),
 )

@@ -268,6 +268,29 @@ CASES = {
         ),
         *("with open('log', 'a')", "keep it out of `reset` and `step`"),
     ),
+    "identity": (
+        *("super().reset(seed=seed); self.y = 1.5", "pass", "float(self.x is self.y)", "{}"),
+        *("self.x is self.y", "compare with `==`"),
+    ),
+    "none": (
+        *(
+            "super().reset(seed=seed); self.at = None",
+            "at = self.at; self.at = (1, 2)",
+            "0.0",
+            "{}",
+        ),
+        *("self.at", "test it with `is None` before"),
+    ),
+    "none_or": (
+        "super().reset(seed=seed); self.at = None",
+        *("at = self.at and 2; self.at = 0 if self.at else 1", "float(at is None)", "{}"),
+        *("self.at and 2", "write it as an `if` statement"),
+    ),
+    "none_of_two": (
+        "super().reset(seed=seed); self.at = self.to = None",
+        *("self.at, self.to = self.to, 1", "float(self.at is None)", "{}"),
+        *("self.to", "assign each in a statement"),
+    ),
     "refers_to_itself": (
         *("super().reset(seed=seed)", "self.me = self", "self.me.x + self.unknown_to(3)", "{}"),
         *("", ""),
