@@ -217,11 +217,18 @@ for _ufunc in _TRANSCENDENTAL:
 _add, _multiply_matrices = _loop(np.add), _loop(np.matmul)
 
 
+def _is_transposed(a):
+    """Return whether an array is the transposed of one in C order, whose order NumPy follows."""
+    return is_array(a) and a.layout == "F" and a.ndim > 1
+
+
 @_replaces(np.sum, method="sum")
 def _sum(a):
     """Add floats in NumPy's order, in pairs."""
     if isinstance(a, types.BaseTuple):
         return lambda a: _sum(_array(a))
+    if _is_transposed(a):
+        return lambda a: _sum(a.T)
     number = _float_type(a, np.int64)
     if number is np.int64:
         return lambda a: np.sum(a.astype(number))
@@ -272,6 +279,8 @@ def _mean(a):
 def _var(a):
     if isinstance(a, types.BaseTuple):
         return lambda a: _var(_array(a))
+    if _is_transposed(a):
+        return lambda a: _var(a.T)
     number = _float_type(a)
 
     def var(a):
@@ -291,6 +300,8 @@ def _matmul(a, b):
     number = _float_type(a, np.int64)
     if number is not _float_type(b, np.int64):
         number = np.float64
+    kept = np.result_type(as_dtype(a.dtype), as_dtype(b.dtype)).type
+    wraps = issubclass(kept, np.integer) and kept is not np.int64
     rows, columns, size = a.ndim == 2, b.ndim == 2, np.dtype(number).itemsize
     # Vectors have one axis less than matrices.
     result = jitable(
@@ -307,7 +318,7 @@ def _matmul(a, b):
         out = np.empty((n, m), number)
         steps = (0, 0, 0, k * size, size, m * size, size, m * size, size)
         _multiply_matrices(out, (x, y), (1, n, k, m), steps)
-        return result(out)
+        return result(out.astype(kept) if wraps else out)
 
     return matmul
 
@@ -316,6 +327,8 @@ def _matmul(a, b):
 def _norm(x, ord=None):
     if isinstance(x, types.BaseTuple):
         return lambda x, ord=None: _norm(_array(x), ord)
+    if _is_transposed(x):
+        return lambda x, ord=None: _norm(x.T, ord)
     number = _float_type(x)
     if not is_none(ord) and x.ndim > 1:
         raise TypingError("np.linalg.norm: `ord` is for one axis")
@@ -338,7 +351,7 @@ def _norm(x, ord=None):
 # --- numbers and arrays ---------------------------------------------------------------------------
 
 
-@_replaces(np.array, np.asarray)
+@_replaces(np.array)
 def _array(object, dtype=None):
     """Convert numbers, arrays, and tuples of these; lists have been converted to tuples."""
     kind = object.dtype if is_array(object) and is_none(dtype) else dtype
@@ -353,6 +366,20 @@ def _array(object, dtype=None):
     if is_none(dtype):
         return lambda object, dtype=None: np.array(object)
     return lambda object, dtype=None: np.array(object).astype(dtype)
+
+
+@_replaces(np.asarray)
+def _as_array(object, dtype=None):
+    """Return an array itself, if it has the dtype."""
+    if is_array(object) and (is_none(dtype) or getattr(dtype, "dtype", None) == object.dtype):
+        return lambda object, dtype=None: object
+    return lambda object, dtype=None: _array(object, dtype)
+
+
+@_internal
+def copied(x):
+    """Return a copy of an array, or a number itself."""
+    return (lambda x: x.copy()) if is_array(x) else (lambda x: x)
 
 
 @_internal
@@ -513,17 +540,24 @@ def _copy_row(array, k, row):
     _copy(array[k], row)
 
 
-def _of_two(function: Any, choose: Any = lambda a, b: None) -> Any:
+def _compared_type(x, other):
+    """Return the type in which NumPy compares a number with an array; integers are exact."""
+    is_integer = is_array(other) and isinstance(other.dtype, types.Integer)
+    return x if is_integer else _weak_type(x, other)
+
+
+def _of_two(function: Any, choose: Any = lambda a, b: None, weak_type: Any = _weak_type) -> Any:
     """Replace a function of two arguments by one for weak numbers.
 
     Args:
         function: The function.
         choose: A function that returns what is called instead for types of arguments, or None.
+        weak_type: A function that returns the type which a number gets beside an array.
     """
 
     @intrinsic
     def call(typing_context, a, b):
-        kinds = (a, b) if is_array(a) == is_array(b) else (_weak_type(a, b), _weak_type(b, a))
+        kinds = (a, b) if is_array(a) == is_array(b) else (weak_type(a, b), weak_type(b, a))
         result, generate = _call(typing_context, choose(*kinds) or function, kinds)
         return result(a, b), generate
 
@@ -541,14 +575,37 @@ def _division(a, b):
     return None if has_floats or not (is_array(a) or is_array(b)) else _divide_integers
 
 
+@_internal
+def _fmod_integers(a, b):
+    def fmod(a, b):
+        sign = np.where(a < 0, -1, 1)
+        return sign * (np.abs(a) % np.abs(b))
+
+    return fmod
+
+
+def _fmod(a, b):
+    return None if any(_float_type(kind, None) for kind in (a, b)) else _fmod_integers
+
+
 _OPERATIONS: dict[type[ast.AST], Any] = {
     **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Mod: operator.mod},
     **{ast.FloorDiv: operator.floordiv, ast.BitAnd: operator.and_, ast.BitOr: operator.or_},
+    **{ast.BitXor: operator.xor, ast.LShift: operator.lshift, ast.RShift: operator.rshift},
+}
+_COMPARISONS: dict[type[ast.AST], Any] = {
     **{ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge},
     **{ast.Eq: operator.eq, ast.NotEq: operator.ne},
 }
 OPERATORS.update({node: _of_two(function) for node, function in _OPERATIONS.items()})
+OPERATORS.update(
+    (node, _of_two(function, weak_type=_compared_type)) for node, function in _COMPARISONS.items()
+)
 OPERATORS.update({ast.Div: _of_two(operator.truediv, _division), ast.MatMult: _matmul})
+for _function in (np.add, np.subtract, np.multiply, np.mod, np.floor_divide, np.fmin, np.fmax):
+    _of_two(_function)
+_of_two(np.fmod, _fmod)
+_of_two(np.divide, _division)
 _maximum, _minimum = _of_two(np.maximum), _of_two(np.minimum)
 
 
@@ -562,6 +619,20 @@ def _clip(a, a_min, a_max):
         return a_max if raised > a_max else raised
 
     return clip
+
+
+@_replaces(np.argsort, method="argsort")
+def _argsort(a, axis=-1, kind=None):
+    """Keep the order of equal items; without `kind`, NumPy's order of them depends on the CPU."""
+    if is_none(kind):
+        raise TypingError("np.argsort: expected kind='stable', which orders equal items")
+
+    def argsort(a, axis=-1, kind=None):
+        if kind != "stable" or axis not in (-1, a.ndim - 1):
+            raise ValueError("np.argsort: expected kind='stable', and the last axis")
+        return np.argsort(a, kind="mergesort")
+
+    return argsort
 
 
 @_replaces(np.where)
@@ -582,6 +653,15 @@ def _squared(a):
     low = a - high
     square = a * a
     return square, ((high * high - square) + 2.0 * high * low) + low * low
+
+
+@jitable
+def _product_error(a, b, product):
+    """Return the rounding error of a product (T. J. Dekker, 1971)."""
+    shifted_a, shifted_b = a * 134217729.0, b * 134217729.0
+    high_a, high_b = shifted_a - (shifted_a - a), shifted_b - (shifted_b - b)
+    low_a, low_b = a - high_a, b - high_b
+    return low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
 
 
 def _rounds_squares() -> bool:
@@ -672,7 +752,79 @@ def power(x, y):
 
 
 _powers = REPLACED[np.power]
-OPERATORS[ast.Pow] = power
+OPERATORS[ast.Pow] = REPLACED[pow] = power
+
+
+@_internal
+def power_in_place(x, y):
+    """Compute `x **= y`, which changes arrays."""
+    if not is_array(x):
+        return lambda x, y: power(x, y)
+
+    def change(x, y):
+        x[:] = power(x, y)
+        return x
+
+    return change
+
+
+@_replaces(np.power)
+def _power_of(x1, x2, dtype=None):
+    floats = any(_float_type(kind, None) for kind in (x1, x2))
+    if floats or not is_none(dtype):
+        return lambda x1, x2, dtype=None: _powers(x1, x2, dtype)
+    return lambda x1, x2, dtype=None: power(x1, x2)
+
+
+# --- rounding and ranges --------------------------------------------------------------------------
+
+
+@_replaces(round)
+def _round(number, ndigits=None):
+    """Round to the nearest decimal, and halves to even, as Python does."""
+    if is_none(ndigits) or not isinstance(number, types.Float):
+        return lambda number, ndigits=None: round(number)
+
+    def to_digits(number, ndigits=None):
+        value = float(number)
+        if not 0 <= ndigits <= 22:
+            raise ValueError("round: expected 0 to 22 digits")
+        scale = 1.0
+        for _ in range(ndigits):
+            scale *= 10.0
+        scaled = value * scale
+        if not abs(scaled) < 4503599627370496.0:  # no digits are left out
+            return value
+        whole = np.rint(scaled)
+        rest = scaled - whole
+        if abs(rest) == 0.5:  # the rounding error of the product tells on which side it is
+            error = _product_error(value, scale, scaled)
+            whole += (rest > 0.0) * (error > 0.0) - (rest < 0.0) * (error < 0.0)
+        return math.copysign(whole / scale, value)
+
+    return to_digits
+
+
+@_replaces(np.arange)
+def _arange(start, stop=None, step=None, dtype=None):
+    """Return NumPy's numbers: the second is `start + step`, and the others have its distance."""
+    kinds = [kind for kind in (start, stop, step) if not is_none(kind)]
+    if not is_none(dtype) or not any(isinstance(kind, types.Float) for kind in kinds):
+        return lambda start, stop=None, step=None, dtype=None: np.arange(start, stop, step, dtype)
+    has_stop, has_step = not is_none(stop), not is_none(step)
+
+    def arange(start, stop=None, step=None, dtype=None):
+        first, last = (float(start), float(stop)) if has_stop else (0.0, float(start))
+        width = float(step) if has_step else 1.0
+        result = np.empty(max(math.ceil((last - first) / width), 0))
+        distance = (first + width) - first
+        for k in range(len(result)):
+            result[k] = first + k * distance
+        if len(result) > 1:
+            result[1] = first + width
+        return result
+
+    return arange
 
 
 # --- indices of arrays ----------------------------------------------------------------------------

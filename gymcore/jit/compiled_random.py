@@ -39,8 +39,8 @@ jitable = register_jitable(**WITHOUT_WRAPPERS)
 # The arguments of NumPy's distributions, with its defaults, and the condition that NumPy checks.
 _DISTRIBUTIONS = {
     "random": ("", "True"),
-    "uniform": ("low=0.0, high=1.0", "True"),
-    "normal": ("loc=0.0, scale=1.0", "True"),
+    "uniform": ("low=0.0, high=1.0", "0 <= high - low < np.inf"),
+    "normal": ("loc=0.0, scale=1.0", "scale >= 0"),
     "standard_normal": ("", "True"),
     "lognormal": ("mean=0.0, sigma=1.0", "sigma >= 0"),
     "exponential": ("scale=1.0", "scale >= 0"),
@@ -374,6 +374,8 @@ def _overload_indices(rng, n, size, replace, p, shuffle):
 @_method
 def choice(rng, a, size=None, replace=True, p=None, axis=0, shuffle=True):
     """Choose an option, or an array of options."""
+    if axis != 0:
+        raise ValueError("rng.choice: expected axis=0")
     if isinstance(a, int):
         return _indices(rng, a, size, replace, p, shuffle)
     if isinstance(a, tuple) and isinstance(size, (int, tuple)):

@@ -22,7 +22,6 @@ from numba import types
 from numba.core import cgutils, compiler
 from numba.core.base import BaseContext
 from numba.core.ccallback import CFunc
-from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 from numba.core.typing import Context, Signature
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
@@ -47,8 +46,10 @@ from gymcore.jit.compiled_numpy import (
     OPERATORS,
     REPLACED,
     ROUNDS_SQUARES,
+    copied,
     copy_items,
     outcome,
+    power_in_place,
     set_item,
     unpack,
     uses_c_library,
@@ -60,6 +61,7 @@ from gymcore.jit.constants import as_constant, digest_of, is_foreign, uses_of
 from gymcore.jit.declarations import (
     INTERPRETED_CALLS,
     Field,
+    calls_itself,
     helpers_of,
     reachable,
     referenced_values,
@@ -271,14 +273,14 @@ for _name in math.__all__:
 
 
 # Types that NumPy's functions take, by the names that they have in the namespace of a function.
-_TYPES = {"_float": np.float64, "_int": np.int64, "_bool": np.bool_}
+_TYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
+_OWN = "gymcore_jit_"  # begins the names that are added to functions, which users' names cannot be
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:
-    """Return the syntax of a call of a name of the namespace."""
-    return ast.copy_location(
-        ast.Call(ast.Name(name, ast.Load()), list(arguments), []), arguments[0]
-    )
+    """Return the syntax of a call of a function that is added to the namespace."""
+    called = ast.Name(f"{_OWN}{name}", ast.Load())
+    return ast.copy_location(ast.Call(called, list(arguments), []), arguments[0])
 
 
 class _Compilable(ast.NodeTransformer):
@@ -298,7 +300,8 @@ class _Compilable(ast.NodeTransformer):
     ) -> ast.expr:
         kind = type(operation)
         if kind in (ast.Pow, ast.MatMult) or (self._arrays and kind in OPERATORS):
-            return ast.copy_location(_call(f"_{kind.__name__}", left, right), node)
+            result = ast.copy_location(_call(kind.__name__, left, right), node)
+            return _call("wide", result) if kind is ast.MatMult else result
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
@@ -313,6 +316,11 @@ class _Compilable(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         """Give a number the type of the array that it changes, which is read for this."""
+        if isinstance(node.value, (ast.Name, ast.Attribute, ast.Subscript)):
+            # NumPy copies an operand that overlaps the array which is changed.
+            array = node.target.value if isinstance(node.target, ast.Subscript) else node.target
+            if ast.unparse(array) in map(ast.unparse, ast.walk(node.value)):
+                node.value = _call("copied", node.value)
         if not (self._arrays or isinstance(node.op, ast.Pow)):
             return self.generic_visit(node)
         calls: list[ast.stmt] = []
@@ -321,9 +329,11 @@ class _Compilable(ast.NodeTransformer):
         read = ast.parse(ast.unparse(target), mode="eval").body
         self.generic_visit(node)
         if isinstance(node.op, ast.Pow):
-            value = _call("_Pow", self.visit(read), node.value)
+            is_element = isinstance(node.target, ast.Subscript)
+            name = "Pow" if is_element else "PowerInPlace"
+            value = _call(name, self.visit(read), node.value)
             return [*calls, ast.copy_location(ast.Assign([node.target], value), node)]
-        node.value = _call("_weak", node.value, read)
+        node.value = _call("weak", node.value, read)
         return [*calls, node]
 
     def _without_calls(self, node: Any, calls: list[ast.stmt]) -> Any:
@@ -341,7 +351,7 @@ class _Compilable(ast.NodeTransformer):
 
     def _named(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
         """Return a name for a value; `before` gets its assignment."""
-        name = f"_value_{self._num_names}"
+        name = f"{_OWN}value_{self._num_names}"
         self._num_names += 1
         assignment = ast.Assign([ast.Name(name, ast.Store())], self.visit(node))
         before.append(ast.copy_location(assignment, node))
@@ -362,21 +372,19 @@ class _Compilable(ast.NodeTransformer):
     def _assignment(self, node: ast.Assign, target: Any) -> Any:
         self.generic_visit(node)
         if len(node.targets) == 1 and ast.unparse(target).endswith("[:]"):
-            return ast.copy_location(ast.Expr(_call("_copy", target.value, node.value)), node)
+            return ast.copy_location(ast.Expr(_call("copy", target.value, node.value)), node)
         if self._arrays and len(node.targets) == 1 and isinstance(target, ast.Subscript):
             index = _SliceCalls().visit(target.slice)
-            return ast.copy_location(ast.Expr(_call("_set", target.value, index, node.value)), node)
+            return ast.copy_location(ast.Expr(_call("set", target.value, index, node.value)), node)
         is_unpacked = isinstance(target, ast.Tuple) and not isinstance(node.value, ast.Tuple)
         if not is_unpacked:
             return node
-        node.value = _call("_unpack", node.value, ast.Constant(len(target.elts)))
+        node.value = _call("unpack", node.value, ast.Constant(len(target.elts)))
         names = [part.id for part in ast.walk(target) if isinstance(part, ast.Name)]
         return [
             node,
             *(
-                ast.Assign(
-                    [ast.Name(name, ast.Store())], _call("_wide", ast.Name(name, ast.Load()))
-                )
+                ast.Assign([ast.Name(name, ast.Store())], _call("wide", ast.Name(name, ast.Load())))
                 for name in names
             ),
         ]
@@ -387,7 +395,7 @@ class _Compilable(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
-        return _call("_wide", node) if isinstance(node.ctx, ast.Load) else node
+        return _call("wide", node) if isinstance(node.ctx, ast.Load) else node
 
     def visit_Call(self, node: Any) -> ast.AST:
         name = ast.unparse(node.func)
@@ -398,14 +406,16 @@ class _Compilable(ast.NodeTransformer):
             keyword.value = self._argument(keyword.value)
         if is_method and node.func.attr in METHODS:
             node.args.insert(0, node.func.value)
-            node.func = ast.copy_location(ast.Name(f"_{node.func.attr}", ast.Load()), node)
-        return _call("_wide", node) if is_method or is_foreign(self._uses.get(name)) else node
+            node.func = ast.copy_location(ast.Name(f"{_OWN}{node.func.attr}", ast.Load()), node)
+        is_wide = name in ("max", "min") and name not in self._uses
+        is_wide |= is_method or is_foreign(self._uses.get(name))
+        return _call("wide", node) if is_wide else node
 
     def _argument(self, node: ast.expr) -> ast.expr:
         """Return an argument with a NumPy type instead of one of Python."""
-        if not isinstance(node, ast.Name) or f"_{node.id}" not in _TYPES or node.id in self._uses:
+        if not isinstance(node, ast.Name) or node.id not in _TYPES or node.id in self._uses:
             return node
-        return ast.copy_location(ast.Name(f"_{node.id}", ast.Load()), node)
+        return ast.copy_location(ast.Name(f"{_OWN}{node.id}", ast.Load()), node)
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """Widen the elements in an iteration over an array by reassigning the loop variables."""
@@ -413,7 +423,7 @@ class _Compilable(ast.NodeTransformer):
         self.generic_visit(node)
         if not is_range:
             names = [target for target in ast.walk(node.target) if isinstance(target, ast.Name)]
-            values = [_call("_wide", ast.Name(name.id, ast.Load())) for name in names]
+            values = [_call("wide", ast.Name(name.id, ast.Load())) for name in names]
             assigned = zip(names, values, strict=True)
             node.body[:0] = [
                 ast.Assign([name], value, lineno=node.lineno) for name, value in assigned
@@ -460,7 +470,8 @@ class _SliceCalls(ast.NodeTransformer):
 
     def visit_Slice(self, node: ast.Slice) -> ast.AST:
         parts = node.lower, node.upper, *[node.step] * (node.step is not None)
-        return _call("slice", *(part or ast.Constant(None) for part in parts))
+        arguments = [part or ast.Constant(None) for part in parts]
+        return ast.Call(ast.Name("slice", ast.Load()), arguments, [])
 
 
 class _ReplaceModuleConstants(ast.NodeTransformer):
@@ -504,21 +515,18 @@ def _compilable(
         )
     uses = {name: value for node, name, value in uses_of(function) if node is not None}
     tree = _Compilable(uses, arrays).visit(tree)
-    values = {"sum": sum, **referenced_values(function)}
+    values = {"sum": sum, "pow": pow, "round": round, **referenced_values(function)}
     namespace = {name: _compiled_as(value) for name, value in values.items()}
-    namespace.update(
-        _TYPES,
-        _wide=wide,
-        _weak=weak,
-        _unpack=unpack,
-        _copy=copy_items,
-        _set=set_item,
-        _MatMult=REPLACED[np.matmul],
-    )
-    namespace.update((f"_{node.__name__}", stub) for node, stub in OPERATORS.items())
-    namespace.update((f"_{name}", stub) for name, stub in METHODS.items())
+    added = {
+        **_TYPES,
+        **METHODS,
+        **{node.__name__: stub for node, stub in OPERATORS.items()},
+        **{"wide": wide, "weak": weak, "unpack": unpack, "copy": copy_items, "set": set_item},
+        **{"PowerInPlace": power_in_place, "copied": copied},
+    }
+    namespace.update((f"{_OWN}{name}", value) for name, value in added.items())
     constants = {
-        name: f"_constant_{name.replace('.', '_')}"
+        name: f"{_OWN}constant_{name.replace('.', '_')}"
         for name, value in uses.items()
         if "." in name
         and (isinstance(value, (np.ndarray, np.generic, tuple)) or _compiled_as(value) is not value)
@@ -591,15 +599,17 @@ def _compile(program: Program, key: str) -> Code:
         namespace = _namespace(program, key, arrays)
         for name in [name for name in waiting if name not in saved]:
             try:
-                saved[name] = _compiled(namespace[name], f"{name}_{key[:16]}", arrays)
-            except NumbaError as problem:
+                saved[name] = _compiled(namespace[name], f"{name}_{key[:16]}", arrays, program)
+            except Exception as problem:  # Numba raises errors of its own, and those of Python
                 if arrays:
+                    if isinstance(problem, error.Error):
+                        raise
                     # Numba's long message stays available as the error's `__context__`.
                     raise error.InvalidArgument(_short_error(str(problem), program)) from None
     return saved
 
 
-def _compiled(loop: FunctionType, name: str, arrays: bool) -> tuple[Any, str]:
+def _compiled(loop: FunctionType, name: str, arrays: bool, program: Program) -> tuple[Any, str]:
     """Return code and symbol of a loop."""
     loop.__name__ = loop.__qualname__ = name
     signature = _LOOP_SIGNATURE.args, _LOOP_SIGNATURE.return_type
@@ -608,6 +618,17 @@ def _compiled(loop: FunctionType, name: str, arrays: bool) -> tuple[Any, str]:
     result = function._compile_uncached()
     library, symbol = result.library, result.fndesc.llvm_cfunc_wrapper_name
     library.finalize()  # links and optimizes
+    if ".numba.unresolved$" in library.get_llvm_str():  # its machine code would end the process
+        recursive = [
+            f"{used.__code__.co_filename}:{used.__code__.co_firstlineno}: {used.__qualname__}"
+            for function in program.functions.values()
+            for used in reachable(function)
+            if calls_itself(used)
+        ]
+        raise error.InvalidArgument(
+            f"{recursive[0] if recursive else program.name}: a function that calls itself cannot "
+            "be compiled, unless LLVM makes a loop of it; write a loop, or run it with debug=True"
+        )
     if arrays:
         library, symbol = lane_memory.with_lane_memory(library, symbol, f"{name}_loop")
     return library.serialize_using_object_code(), symbol
@@ -657,7 +678,8 @@ def _short_error(text: str, program: Program) -> str:
     title = f"{location[1]}:{location[2]}: {program.name}" if location else program.name
     text = text.rpartition(_INSIDE)[2] if "<intrinsic guarded>" in text else text
     lines = (re.sub(r"\x1b\[\d*m", "", line).strip() for line in text.splitlines())
-    reason = next(line for line in lines if line and not line.startswith(_TITLES))
+    lines = (line for line in lines if line and not line.startswith(_TITLES))
+    reason = next(lines, "Numba reports no reason")
     call = next((line[4:] for line in lines if line.startswith(">>> ")), "")
     return f"{title} cannot be compiled: {reason:.200}{f' {call:.100}' * reason.endswith(':')}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import textwrap
 from collections.abc import Iterator
@@ -152,8 +153,16 @@ def syntax_of(function: FunctionType) -> ast.FunctionDef | None:
 def referenced_values(function: FunctionType) -> dict[str, Any]:
     """Return the values that a function uses from its module and enclosing functions, by name."""
     values = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    used = function.__code__.co_names + function.__code__.co_freevars
-    return {name: values[name] for name in used if name in values}
+    operations = dis.get_instructions(function)  # `co_names` has names of attributes, too
+    used = [op.argval for op in operations if op.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
+    return {
+        name: values[name] for name in (*used, *function.__code__.co_freevars) if name in values
+    }
+
+
+def calls_itself(function: FunctionType) -> bool:
+    """Return whether a function calls itself, directly or not."""
+    return any(function in reachable(helper) for _, helper in helpers_of(function))
 
 
 def helpers_of(function: FunctionType) -> Iterator[tuple[str, FunctionType]]:

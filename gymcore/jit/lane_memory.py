@@ -121,7 +121,7 @@ def with_lane_memory(library: Any, symbol: str, name: str) -> tuple[Any, str]:
         return library, symbol
     text = re.sub(rf"^define .*@({_NAMES})\((?s:.*?)^}}\n", "", text, flags=re.M)
     text = re.sub(rf"^declare .*@({_NAMES})\(.*\n", "", text, flags=re.M)
-    text = re.sub(r"^define (linkonce_odr )?", "define internal ", text, flags=re.M)
+    text = re.sub(r"^define (linkonce_odr |internal )?", "define internal ", text, flags=re.M)
     text += _FUNCTIONS
     defined = set(re.findall(rf"^define .*?@({_NAME})\(", text, flags=re.M))
 

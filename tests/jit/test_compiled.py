@@ -305,6 +305,23 @@ class Indexing(CartPole):
         return 1.0, False
 
 
+def gcd(a, b):
+    return a if b == 0 else gcd(b, a % b)
+
+
+class Recursive(CartPole):
+    def step(state, parameters, action, rng):
+        state.x = gcd(action + 8, 6)
+        return 1.0, False
+
+
+def test_functions_that_call_themselves_are_refused() -> None:
+    message = r"test_compiled\.py:\d+: gcd: a function that calls itself cannot be compiled"
+    with pytest.raises(error.InvalidArgument, match=message):
+        Recursive()
+    assert Recursive(debug=True).reset(seed=1)
+
+
 @pytest.mark.parametrize(
     "cls, reason", [(Copying, r"\w+"), (Indexing, r".*getitem.* getitem\(float64, .*\(1\)\)")]
 )

@@ -30,6 +30,17 @@ from gymcore import jit, spaces
 from tests.jit.test_compiled_functions import *
 
 
+def _copy(array, factor):  # the name of a function that compiled code has
+    array[:] = array * factor
+
+
+def uniform(a):  # the name of a method that is called
+    try:
+        return a
+    except ValueError:
+        return None
+
+
 class Calculator(jit.Env):
     observation_space = spaces.Box(-np.inf, np.inf, (40,), np.float64)
     action_space = spaces.Discrete({count})
@@ -205,6 +216,15 @@ NUMBERS = [
         "np.where(x > 0, 1.0, -1.0)",
         "np.maximum(x, y)",
     ),
+    *("pow(x, 3)", "pow(y, 1.7)", "pow(i, 2)", "round(x, 2)", "round(i * 0.005, 2)"),
+    *(
+        "round(-x * 100.0, 1)",
+        "round(i * 0.25, 1)",
+        "round(x, 15)",
+        "np.power(3, i)",
+        "np.add(x, i)",
+    ),
+    *("np.add(x, i)", "np.fmod(-i, 4)", "np.fmod(x, 0.7)", "(i << 2) ^ 5", "-i >> 1"),
 ]
 ARRAYS = [
     *("np.array([x, y, 1])", "np.array([x, y], dtype=np.float32) * 0.3", "singles * 0.1 + singles"),
@@ -230,6 +250,13 @@ ARRAYS = [
     *("z = np.full(2, 0.3, np.float32); z[0] * 0.1", "np.asarray(singles)[2] * 0.1"),
     *("np.roll(matrix, i, 0)", "np.roll(matrix, -1, axis=1)", "np.roll(doubles, 2)"),
     "np.pad(matrix, ((1, 0), (0, 2)), constant_values=-1)",
+    *("z = doubles.copy(); z[1:] += z[:-1]; z", "z = doubles.copy(); z += z[::-1]; z"),
+    *("z = matrix.copy(); z -= z[0]; z", "z = doubles.copy(); w = z; w **= 2; z"),
+    *("z = doubles.copy(); w = np.asarray(z); w[0] = 7.0; z", "np.asarray(i + 1)"),
+    *("z = doubles.copy(); _copy(z, 0.5); z[:] = z * 1.5; z", "BYTES == 300", "BYTES < 200"),
+    *("BYTES << 1", "BYTES ^ 3", "np.add(singles, 0.1)", "np.multiply(SINGLES, 0.1)"),
+    *("np.divide(BYTES, 3)", "np.fmin(singles, 0.1)", "np.arange(x, x + 1.0, 0.1)", "np.arange(i)"),
+    *("np.argsort(BYTES % 3, kind='stable')", "doubles.argsort(kind='stable')"),
     *("a, b = np.unravel_index(i, (3, 4)); a * 10 + b", "np.ravel_multi_index((2, i % 4), (3, 4))"),
 ]
 SUMS = [
@@ -241,6 +268,8 @@ SUMS = [
     *("np.dot(doubles, HALVES[:5])", "matrix @ HALVES[:4]", "doubles[:3] @ matrix"),
     *("matrix.T @ matrix", "np.dot(singles, singles)", "np.sin(doubles)", "np.exp(SINGLES)"),
     *("np.arctan2(doubles, x)", "np.cos(singles)"),
+    *("np.sum(matrix.T)", "matrix.T.std()", "np.linalg.norm(matrix.T)", "np.dot(BYTES, BYTES)"),
+    *("max(singles) * max(singles)", "(singles @ singles) * (singles @ singles)"),
     *("doubles.std()", "np.std(matrix)", "singles.std()", "np.var(SINGLES)", "matrix.var()"),
     *("np.std(BYTES)", "np.var((x, y, 1.0))", "np.sqrt(singles.var())"),
     *("sum(doubles)", "sum(singles)", "sum(BYTES)", "sum(cards)", "sum(doubles > 0)"),
