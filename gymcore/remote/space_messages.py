@@ -108,7 +108,7 @@ def lane_bytes(space: Space) -> int:
     return math.prod(space.shape or ()) * np.dtype(space.dtype).itemsize
 
 
-def is_batch(space: Space, value: object, count: int) -> bool:
+def is_batch(space: Space, value: Any, count: int) -> bool:
     """Return whether a value has the types and shapes of `count` elements of a space."""
     if isinstance(space, Tuple):
         return (
@@ -123,11 +123,9 @@ def is_batch(space: Space, value: object, count: int) -> bool:
             and all(is_batch(subspace, value[key], count) for key, subspace in space.spaces.items())
         )
     if isinstance(space, Text):
-        return (
-            type(value) is tuple
-            and len(value) == count
-            and all(type(text) is str for text in value)
-        )
+        # Compiled batches have arrays of texts, others tuples.
+        is_sequence = type(value) is tuple or is_array(value, object, (count,))
+        return is_sequence and len(value) == count and all(type(text) is str for text in value)
     return is_array(value, space.dtype, (count, *(space.shape or ())))
 
 

@@ -18,7 +18,7 @@ import gymcore as gym
 from gymcore import error
 from gymcore.environment.space_specs import spec_of_space
 from gymcore.remote import HostedVectorEnv, RemoteVectorEnv, make_keys
-from gymcore.remote.space_messages import agents_of, space_message, space_of
+from gymcore.remote.space_messages import agents_of, is_batch, space_message, space_of
 from gymcore.remote.wire import decode, encode
 from gymcore.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
 from tests.remote.servers import running, serving
@@ -26,7 +26,10 @@ from tests.spaces import strategies
 from tests.testing_env import assert_same
 from tests.vector.test_python_results import Vectors
 
-IDS = ["CartPole-v1", "Pendulum-v1", "Taxi-v4", "Blackjack-v1", "HalfCheetah-v5"]
+IDS = [
+    *("CartPole-v1", "Pendulum-v1", "Taxi-v4", "Blackjack-v1", "HalfCheetah-v5"),
+    *("MiniGrid-DoorKey-5x5-v0", "BabyAI-GoToRedBall-v0"),
+]
 
 
 WORLDS = ["mpe/simple_spread_v3", "mpe/simple_adversary_v3", "Foraging-5x5-2p-1f-v3"]
@@ -214,6 +217,27 @@ def test_spaces_that_do_not_travel():
     ):
         with pytest.raises(error.InvalidArgument, match="space: expected"):
             space_of(message)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (("a", "b"), True),
+        (np.array(["a", "b"], object), True),
+        (["a", "b"], False),
+        (("a",), False),
+        (("a", 1), False),
+        ("ab", False),
+        (None, False),
+        (np.array(["a", "b"]), False),
+        (np.array(["a", 1], object), False),
+        (np.array(["a", "b", "a"], object), False),
+        (np.array([["a", "b"]] * 2, object), False),
+        (np.array("ab", object), False),
+    ],
+)
+def test_batches_of_texts(texts, expected):
+    assert is_batch(Text(3), texts, 2) is expected
 
 
 def test_errors_of_environments_have_their_class():
