@@ -99,6 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _record(arguments: argparse.Namespace, envs: VectorEnv, recorder: Recorder) -> tuple[bool, str]:
     """Step and write frames; return whether Ctrl-C ended the recording, and what is missing."""
     from gymcore.rendering.tiling import Tiling, columns_for
+    from gymcore.vector.lane_episodes import LaneEpisodes
     from gymcore.wrappers.transform_observation import load_cv2, resize
 
     first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
@@ -106,6 +107,7 @@ def _record(arguments: argparse.Namespace, envs: VectorEnv, recorder: Recorder) 
     # With --steps alone, all steps are recorded; with neither option, one episode.
     episodes = arguments.episodes or (1 if arguments.steps is None else None)
     steps = arguments.steps or (_STEPS if arguments.episodes is None else None)
+    lane_episodes = LaneEpisodes(envs, takes_worlds=True)
     observations, _ = envs.reset(seed=first_seed)
     frames = envs.render() or ()
     height, width = frames[0].shape[:2]
@@ -134,7 +136,7 @@ def _record(arguments: argparse.Namespace, envs: VectorEnv, recorder: Recorder) 
                 break
             observations, _, terminated, truncated, _ = envs.step(policy(observations))
             write()
-            ends = bool(terminated[0] or truncated[0])
+            ends = bool(lane_episodes.step(terminated, truncated)[1][0])
             bar.update(1 if steps is not None else int(ends))
             ended += ends
             if episodes is not None and ended >= episodes:

@@ -111,3 +111,19 @@ def test_an_episode_that_does_not_end_is_said_to_be_unfinished(
     recorded, out = push_to_the_end(run, tmp_path / "a.mp4")
     assert recorded == 21
     assert "unfinished  0 of 1 episodes had ended after 20 steps; --steps sets the limit" in out
+
+
+@pytest.mark.parametrize(
+    ("env_id", "limit", "words"),
+    [
+        ("mpe/simple_spread_v3", "max_cycles=4", ("--episodes", 2)),
+        ("Foraging-5x5-2p-1f-v3", "max_episode_steps=4", ("--num-envs", 2, "--episodes", 2)),
+        ("rware-tiny-2ag-easy-v2", "max_steps=4", ("--steps", 9)),
+    ],
+)
+def test_worlds_end_with_their_last_agent(run, tmp_path: Path, env_id, limit, words) -> None:
+    path = tmp_path / "a.mp4"
+    words = (*words, "--env-arg", limit, "--seed", 1, "--no-progress")
+    ran = run("video", env_id, "--out", path, *words)
+    assert (ran.code, ran.err) == (0, "")
+    assert "10 frames" in ran.out
