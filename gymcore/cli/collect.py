@@ -20,7 +20,7 @@ from gymcore.cli.episodes import EpisodeStatistics
 from gymcore.cli.errors import CliError, file_errors
 from gymcore.cli.formats import byte_count, rate
 from gymcore.cli.list import is_native
-from gymcore.cli.options import add_env_arguments, count, make_env
+from gymcore.cli.options import add_env_arguments, agents_as_lanes, count, make_env
 from gymcore.cli.plots import PARTS, RunHistory, check_plot, plot_run
 from gymcore.cli.policies import PolicyActions, RandomActions, actions_of, add_policy_arguments
 from gymcore.cli.progress import Bar, progress
@@ -139,9 +139,6 @@ def _make(arguments: argparse.Namespace) -> VectorEnv:
 
     The agents of worlds become lanes.
     """
-    from gymcore.error import UnsupportedMode
-    from gymcore.wrappers.vector import AgentsAsLanes
-
     limit, mode = arguments.max_episode_steps, arguments.vectorization
     envs: VectorEnv = make_env(
         arguments,
@@ -150,13 +147,7 @@ def _make(arguments: argparse.Namespace) -> VectorEnv:
         vector_kwargs=_vector_kwargs(arguments),
         **({} if limit is None else {"max_episode_steps": limit}),
     )
-    if envs.agents is None:
-        return envs
-    try:
-        return AgentsAsLanes(envs)
-    except UnsupportedMode as problem:
-        envs.close()
-        raise CliError(f"{arguments.id}: {problem}") from problem
+    return agents_as_lanes(arguments, envs)
 
 
 def _vector_kwargs(arguments: argparse.Namespace) -> Info:

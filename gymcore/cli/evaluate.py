@@ -13,7 +13,7 @@ from gymcore.base.new_file import check_target
 from gymcore.cli import video
 from gymcore.cli.errors import CliError, file_errors
 from gymcore.cli.list import family_of
-from gymcore.cli.options import add_env_arguments, count, make_env
+from gymcore.cli.options import add_env_arguments, agents_as_lanes, count, make_env
 from gymcore.cli.policies import actions_of, add_policy_arguments
 from gymcore.cli.progress import progress
 
@@ -27,8 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_env_arguments(parser)
     add_policy_arguments(parser)
     parser.add_argument(
-        "--episodes", type=count, default=100, metavar="K", help="number of episodes [100]"
-    )
+        "--episodes", type=count, default=100, metavar="K",
+        help="number of episodes; in worlds of several agents, each agent plays as many [100]",
+    )  # fmt: skip
     parser.add_argument(
         "--num-envs",
         type=count,
@@ -64,6 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
     is_atari = spec is not None and family_of(spec) == "atari"
     options = {"episode_statistics": True} if is_atari else {}
     envs = make_env(arguments, num_envs=arguments.num_envs, vector_kwargs=options)
+    agents = 1
+    if envs.agents is not None:  # each agent plays an episode
+        agents = len(envs.agents.names)
+        episodes *= agents
+        envs.close()
+        world_options = {"autoreset_mode": "SameStep", "episode_statistics": True}
+        envs = make_env(arguments, num_envs=arguments.num_envs, vector_kwargs=world_options)
+        envs = agents_as_lanes(arguments, envs)
     engine = type(envs.unwrapped).__name__
     try:
         actions = actions_of(arguments.policy, envs, arguments.seed)
@@ -78,9 +87,13 @@ def run(arguments: argparse.Namespace) -> int:
     summary = evaluation.summary()
     if arguments.json:
         run_fields = {"id": arguments.id, "policy": arguments.policy, "seed": arguments.seed}
+        if agents > 1:
+            run_fields["agents"] = agents
         print(json.dumps({**run_fields, "num_envs": arguments.num_envs, **summary}, indent=2))
     else:
         lanes = "1 lane" if arguments.num_envs == 1 else f"{arguments.num_envs} lanes"
+        if agents > 1:
+            lanes += f" of {agents} agents each"
         print(f"{arguments.id}: {episodes:,} episodes in {lanes}, {engine}, seed {arguments.seed}")
         print(f"policy      {arguments.policy}")
         for name in ("return", "length"):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gymcore.cli.errors import CliError
 from gymcore.specs.env_spec import Kwargs
+
+if TYPE_CHECKING:
+    from gymcore.vector import VectorEnv
 
 
 def count(text: str, minimum: int = 1) -> int:
@@ -138,6 +141,20 @@ def make_env(arguments: argparse.Namespace, **options: object) -> Any:
         raise CliError(f"{arguments.id}: not enough memory") from None
     except Exception as error:
         raise CliError(f"{arguments.id}: {type(error).__name__}: {error}") from error
+
+
+def agents_as_lanes(arguments: argparse.Namespace, envs: VectorEnv) -> VectorEnv:
+    """Return a batch in which the agents of worlds are lanes; raise `CliError` if that fails."""
+    from gymcore.error import UnsupportedMode
+    from gymcore.wrappers.vector import AgentsAsLanes
+
+    if envs.agents is None:
+        return envs
+    try:
+        return AgentsAsLanes(envs)
+    except UnsupportedMode as problem:
+        envs.close()
+        raise CliError(f"{arguments.id}: {problem}") from problem
 
 
 def make_rgb(arguments: argparse.Namespace, **options: object) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +58,33 @@ def actions_of(policy: str, envs: VectorEnv | Lanes, seed: int) -> RandomActions
     if policy == "random":
         return RandomActions(envs.single_action_space, envs.num_envs, seed)
     return PolicyActions(load_policy(policy, envs), envs.action_space, policy)
+
+
+def world_actions_of(policy: str, envs: VectorEnv, seed: int) -> Callable[[Any], object]:
+    """Return the actions selected by `--policy`; in worlds, it acts for each agent as for a lane.
+
+    Worlds whose agents differ in their spaces, or do not observe arrays, get actions for worlds.
+    """
+    from gymcore.spaces.batching import batch_space
+
+    team = envs.agents
+    if team is None or team.groups is not None or not envs.single_observation_space.shape:
+        return actions_of(policy, envs, seed)
+    number = envs.num_envs * len(team.names)
+    action_space = team.action_space(team.names[0])
+    lanes = Lanes(
+        number,
+        team.observation_space(team.names[0]),
+        action_space,
+        batch_space(action_space, number),
+    )
+    act = actions_of(policy, lanes, seed)
+
+    def world_actions(observations: np.ndarray) -> object:
+        actions = np.asarray(act(observations.reshape(number, *observations.shape[2:])))
+        return actions.reshape(envs.num_envs, len(team.names), *actions.shape[1:])
+
+    return world_actions
 
 
 # Separates the stream of actions from the lanes' own streams, which use the same seed.

@@ -18,7 +18,7 @@ from gymcore.cli.options import (
     make_rgb,
     positive,
 )
-from gymcore.cli.policies import actions_of, add_policy_arguments
+from gymcore.cli.policies import add_policy_arguments, world_actions_of
 from gymcore.cli.progress import progress
 from gymcore.cli.signals import interruption
 
@@ -103,7 +103,7 @@ def _record(arguments: argparse.Namespace, envs: VectorEnv, recorder: Recorder) 
     from gymcore.wrappers.transform_observation import load_cv2, resize
 
     first_seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
-    policy = actions_of(arguments.policy, envs, first_seed)
+    policy = world_actions_of(arguments.policy, envs, first_seed)
     # With --steps alone, all steps are recorded; with neither option, one episode.
     episodes = arguments.episodes or (1 if arguments.steps is None else None)
     steps = arguments.steps or (_STEPS if arguments.episodes is None else None)

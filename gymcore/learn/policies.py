@@ -76,7 +76,7 @@ def _load(path: str | os.PathLike[str], envs: HasSpaces) -> PPO:
     ppo = PPO.load(path, num_envs=1)
     ppo.close()
     for name in ("single_observation_space", "single_action_space"):
-        trained, space = getattr(ppo.envs.unwrapped, name), getattr(envs, name)
+        trained, space = getattr(ppo.envs, name), getattr(envs, name)
         if flatdim(trained) != flatdim(space):
             raise InvalidArgument(
                 f"{path}: trained on {ppo.env_id}, expected {name} {trained}, got {space}"

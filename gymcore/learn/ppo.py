@@ -607,7 +607,8 @@ class PPO(NoCopies):
         self.curve = [(int(step), int(n), mean) for step, n, mean in arrays["curve"].tolist()]
         engine = self.envs.unwrapped
         lanes = arrays.get("lanes", np.empty(0))
-        has_lanes = len(lanes) == self.envs.num_envs
+        # Lanes that are agents begin new episodes: the state of a world lacks how agents ended.
+        has_lanes = len(lanes) == engine.num_envs == self.envs.num_envs
         if isinstance(engine, VectorEngine) and engine.state_is_array and has_lanes:
             observations = self._collector.next_observations
             if arrays["observations"].shape != observations.shape:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import gymcore
-from gymcore.learn import evaluate
+from gymcore.learn import PPO, evaluate
+from gymcore.wrappers.vector import AgentsAsLanes
 from tests.videos import read_video
 
 LEFT = ("--policy", "tests.cli.environments:push_left", "--seed", 7, "--no-progress")
@@ -82,3 +83,26 @@ def test_friendly_errors(run, tmp_path: Path, monkeypatch, words, message: str) 
     ran = run("evaluate", *words)
     assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
     assert not os.listdir(tmp_path)
+
+
+def test_each_agent_of_a_world_plays_with_the_policy(run, tmp_path: Path) -> None:
+    env_id, path, movie = "Foraging-5x5-2p-1f-v3", tmp_path / "a.npz", tmp_path / "a.mp4"
+    ppo = PPO(env_id, seed=1, num_envs=2)
+    ppo.save(path)
+    ppo.close()
+    words = ("--policy", path, "--episodes", 3, "--num-envs", 2, "--seed", 4, "--no-progress")
+    ran = run("evaluate", env_id, *words, "--json", "--video", movie)
+    assert ran.code == 0, ran.err
+    printed = json.loads(ran.out)
+    options = {"autoreset_mode": "SameStep", "episode_statistics": True}
+    with AgentsAsLanes(gymcore.make_vec(env_id, 2, vector_kwargs=options)) as envs:
+        expected = evaluate(path, envs, 6, seed=4)
+    assert printed.items() >= {**expected.summary(), "agents": 2, "num_envs": 2}.items()
+    assert len(read_video(movie, (256, 256))) == expected.lengths[0] + 1
+    ran = run("evaluate", env_id, *words)
+    assert ran.out.startswith(f"{env_id}: 6 episodes in 2 lanes of 2 agents each, ")
+
+
+def test_agents_that_differ_in_their_spaces_are_refused(run) -> None:
+    ran = run("evaluate", "mpe/simple_adversary_v3", "--episodes", 1)
+    assert ran.code == 2 and "agents that share spaces" in ran.err

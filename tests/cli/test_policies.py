@@ -6,9 +6,10 @@ import textwrap
 import numpy as np
 import pytest
 
+import gymcore
 from gymcore import spaces
 from gymcore.cli.errors import CliError
-from gymcore.cli.policies import Lanes, PolicyActions, RandomActions, load_policy
+from gymcore.cli.policies import Lanes, PolicyActions, RandomActions, load_policy, world_actions_of
 
 SPACES = {
     "coin": spaces.Discrete(2),
@@ -150,3 +151,10 @@ def test_an_exception_in_the_policy_is_told_and_kept_as_the_cause() -> None:
     with pytest.raises(CliError, match=r"m:f raised KeyError: 'weights'") as caught:
         PolicyActions(policy, BATCH, "m:f")(None)
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_policy_acts_for_each_agent_of_worlds() -> None:
+    with gymcore.make_vec("mpe/simple_spread_v3", 2) as envs:
+        act = world_actions_of("tests.cli.environments:push_left", envs, 1)
+        assert act(np.zeros((2, 3, 18))).tolist() == [[0, 0, 0], [0, 0, 0]]
+        assert world_actions_of("random", envs, 1)(np.zeros((2, 3, 18))).shape == (2, 3)
