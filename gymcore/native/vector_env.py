@@ -631,10 +631,15 @@ class NativeVectorEnv(VectorEngine[ObsType, np.ndarray], Generic[ObsType]):
         self._seeds.forget(lanes)
 
     def _copy_lanes(self, source: Lanes, target: Lanes) -> None:
-        self._write_lanes(self._save_lanes(source), target)
+        saved = self._save_lanes(source)
+        self._copy_unsaved(source, target)
+        self._write_lanes(saved, target)
         self._seeds.forget(target)
         if self._last_actions is not None:
             self._last_actions[target] = self._last_actions[source]
+
+    def _copy_unsaved(self, source: Lanes, target: Lanes) -> None:
+        """Copy what saved lanes lack, before these are written."""
 
     def _write_lanes(self, saved: Any, lanes: Lanes) -> None:
         """Write saved lanes, which have been checked, into the batch."""

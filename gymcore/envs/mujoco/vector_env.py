@@ -14,7 +14,7 @@ from gymcore.envs.mujoco.library import mujoco_module, warnings_while
 from gymcore.envs.mujoco.weights import Bonus
 from gymcore.error import InvalidArgument
 from gymcore.native.vector_env import NativeVectorEnv
-from gymcore.vector.engine import Mask
+from gymcore.vector.engine import Lanes, Mask
 
 if TYPE_CHECKING:
     import mujoco
@@ -146,6 +146,14 @@ class MujocoVectorEnv(NativeVectorEnv):
             else:
                 setattr(owner, name, float(rows[lane]))
             mujoco.mj_setConst(model, scratch)
+
+    def _copy_unsaved(self, source: Lanes, target: Lanes) -> None:
+        """Copy the models of lanes if they differ."""
+        simulations = self._simulations
+        if simulations.models[0] is not self._model.model:
+            copies = [copy.copy(simulations.models[lane]) for lane in source]
+            for lane, model in zip(target.tolist(), copies, strict=True):
+                simulations.set_model(lane, model)
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state of `NativeVectorEnv`, and the models of lanes if they differ."""

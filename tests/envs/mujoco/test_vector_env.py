@@ -197,6 +197,28 @@ def test_lanes_with_models_of_their_own() -> None:
         assert observations.tobytes() == twin.step(batch)[0].tobytes()
 
 
+@pytest.mark.parametrize(("source", "target"), [([0], [1]), ([0, 1], [1, 0])])
+def test_copies_of_lanes_have_their_models(source: list[int], target: list[int]) -> None:
+    envs = hanging(3)
+    envs.reset(seed=0)
+    envs.copy_lanes([0], [1])
+    assert len({id(model) for model in envs.get_attr("model")}) == 1
+    masses = np.stack(envs.get_attr("body_mass")) * [[1.0], [2.0], [4.0]]
+    envs.set_attr("body_mass", masses)
+    envs.set_attr("gravity", [[0.0, 0.0, -9.0], [0.0, 0.0, -3.0], [0.0, 0.0, -1.0]])
+    envs.reset(seed=0)
+    original = copy.deepcopy(envs)
+    envs.copy_lanes(source, target)
+    masses[target] = masses[source]
+    assert np.array_equal(np.stack(envs.get_attr("body_mass")), masses)
+    for _ in range(5):
+        expected = original.step(np.ones((3, 1)))[0]
+        observations = envs.step(np.ones((3, 1)))[0]
+        assert observations[target].tobytes() == expected[source].tobytes()
+    envs.set_attr("body_mass", masses[::-1])  # the copies are separate
+    assert np.array_equal(np.stack(envs.get_attr("body_mass")), masses[::-1])
+
+
 def test_options_of_the_simulation() -> None:
     envs = hanging(2)
     envs.set_attr("gravity", [[0.0, 0.0, -9.81], [0.0, 0.0, 0.0]])
