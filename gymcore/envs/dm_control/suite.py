@@ -15,6 +15,7 @@ from gymcore.envs.dm_control.models import model_xml
 from gymcore.envs.mujoco.compiled_env import CompiledMujocoEnv
 from gymcore.envs.mujoco.description import Description, Simulation
 from gymcore.envs.mujoco.mujoco_env import MAX_COUNT
+from gymcore.envs.mujoco.mujoco_rendering import default_free_camera
 from gymcore.envs.mujoco.quantities import (
     Operand,
     Quantity,
@@ -129,6 +130,11 @@ class ControlEnv(CompiledMujocoEnv):
     def _complete(self) -> None:
         self.frame_skip = self._steps()
         self.adapt()
+        renderer = self.mujoco_renderer
+        renderer.default_cam_config = {
+            **default_free_camera(self.model),
+            **(renderer.default_cam_config or {}),
+        }
         super()._complete()
 
     def _steps(self) -> int:

@@ -765,7 +765,16 @@ def _camera_view(camera: mujoco.MjvCamera) -> dict[str, object]:
     return {name: copy(getattr(camera, name)) for name in _PLACE}
 
 
-_PLACE = ("type", "fixedcamid", "trackbodyid", "lookat", "distance", "azimuth", "elevation")
+_FREE_PLACE = ("lookat", "distance", "azimuth", "elevation")
+_PLACE = ("type", "fixedcamid", "trackbodyid", *_FREE_PLACE)
+
+
+def default_free_camera(model: mujoco.MjModel) -> dict[str, object]:
+    """Return MuJoCo's own place of the free camera, which depends on the model alone."""
+    camera = mujoco_module().MjvCamera()
+    mujoco_module().mjv_defaultFreeCamera(model, camera)
+    return {name: copy(getattr(camera, name)) for name in _FREE_PLACE}
+
 
 # Settings of cameras, scenes and markers, checked.
 

@@ -14,7 +14,7 @@ from gymcore import error
 from gymcore.wrappers import AddRenderObservation
 from gymcore.wrappers.vector import AddRenderObservation as VectorAddRenderObservation
 
-pytest.importorskip("mujoco", reason="mujoco is not installed")
+mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
 
 IDS = sorted(env_id for env_id in gym.registry if env_id.startswith("dm_control/"))
 # Tasks whose lanes write to models, draw until nothing penetrates, or have parts of their own.
@@ -268,6 +268,35 @@ def test_pixels_of_all_cameras(
         assert not np.array_equal(env.step(env.action_space.high)[0], frames[-1])
         env.close()
     assert len({frame.tobytes() for frame in frames}) == model.ncam > 1
+
+
+def test_frames_of_the_free_camera_depend_on_the_state(
+    drawing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUJOCO_GL", drawing)
+    arguments: dict[str, Any] = {"render_mode": "rgb_array", "width": 64, "height": 48}
+    env_id = "dm_control/reacher-easy-v0"
+    early, late = gym.make(env_id, **arguments), gym.make(env_id, **arguments)
+    batch = gym.make_vec(env_id, 2, **arguments)
+    early.reset(seed=1)
+    early.render()
+    batch.reset(seed=8)
+    batch.render()
+    for env in (early, late):
+        env.reset(seed=2)
+    batch.reset(seed=2)
+    np.testing.assert_array_equal(early.render(), late.render())
+    np.testing.assert_array_equal(batch.render()[0], late.render())
+    camera, model = mujoco.MjvCamera(), late.unwrapped.model
+    mujoco.mjv_defaultFreeCamera(model, camera)
+    assert str(late.unwrapped.mujoco_renderer.viewer.cam) == str(camera)
+    near = gym.make(env_id, **arguments, default_camera_config={"distance": 0.5})
+    near.reset(seed=2)
+    near.render()
+    camera.distance = 0.5
+    assert str(near.unwrapped.mujoco_renderer.viewer.cam) == str(camera)
+    for each in (early, late, batch, near):
+        each.close()
 
 
 def test_pixels_of_batches(drawing: str, monkeypatch: pytest.MonkeyPatch) -> None:
