@@ -420,6 +420,14 @@ class VectorWrapper(
         supported = cls.step is VectorWrapper.step or cls.step_lanes is not VectorWrapper.step_lanes
         return supported and bool(self.env.steps_some_lanes)
 
+    def lane_generators(self, lanes: Sequence[int]) -> list[np.random.Generator] | None:
+        """Return generators of the wrapped environment; see `VectorEnv.lane_generators`.
+
+        A wrapper with other lanes than the wrapped environment overrides this.
+        """
+        generators: list[np.random.Generator] | None = self.env.lane_generators(lanes)
+        return generators
+
     def end_episodes(self, mask: npt.NDArray[np.bool_]) -> None:
         """End episodes of the wrapped environment; see `VectorEnv.end_episodes`.
 

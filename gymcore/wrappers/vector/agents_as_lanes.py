@@ -111,6 +111,13 @@ class AgentsAsLanes(VectorWrapper, RecordConstructorArgs):
         """Return for each agent the state of its world; see `VectorEnv.central_state`."""
         return np.repeat(self.env.central_state(), self._agents, axis=0)
 
+    def lane_generators(self, lanes: Sequence[int]) -> list[np.random.Generator] | None:
+        """Return the generators of the lanes' worlds; see `VectorEnv.lane_generators`."""
+        generators: list[np.random.Generator] | None = self.env.lane_generators(
+            [lane // self._agents for lane in lanes]
+        )
+        return generators
+
     def step(self, actions: Any) -> VectorStep[Array, Array]:
         """Step the worlds; see `VectorEnv.step`."""
         actions = np.asarray(actions)

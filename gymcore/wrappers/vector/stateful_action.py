@@ -195,12 +195,12 @@ class LaneStreams:
     """
 
     def __init__(self, env: VectorEnv) -> None:
-        self._engine = env.unwrapped
+        self._env = env
         self._streams: dict[int, np.random.Generator] = {}
 
     def of(self, lanes: list[int]) -> list[np.random.Generator]:
         """Return the generators of the given lanes."""
-        generators: list[np.random.Generator] | None = self._engine.lane_generators(lanes)
+        generators = self._env.lane_generators(lanes)
         if generators is not None:
             return generators
         for lane in lanes:
@@ -210,14 +210,14 @@ class LaneStreams:
 
     def copy(self, source: Lanes, target: Lanes) -> None:
         """Copy separate generators; the environments copy their own."""
-        if self._engine.lane_generators(()) is None:
+        if self._env.lane_generators(()) is None:
             self._streams.update(
                 zip(target.tolist(), map(deepcopy, self.of(source.tolist())), strict=True)
             )
 
     def seed(self, seeds: Sequence[int | None], lanes: Mask) -> None:
         """Seed separate generators after a reset, in which environments have seeded their own."""
-        if self._engine.lane_generators(()) is not None:
+        if self._env.lane_generators(()) is not None:
             return
         for lane in np.flatnonzero(lanes).tolist():
             if seeds[lane] is not None:

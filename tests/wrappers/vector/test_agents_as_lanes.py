@@ -21,6 +21,7 @@ from gymcore.wrappers.vector import (
     NormalizeReward,
     RecordEpisodeStatistics,
     RenderCollection,
+    StickyAction,
     TimeLimit,
     TransformObservation,
     TransformReward,
@@ -119,6 +120,20 @@ def test_what_needs_single_agents_refuses_worlds(make: Any) -> None:
     with pytest.raises(error.UnsupportedMode, match="AgentsAsLanes"):
         make(worlds(2))
     make(AgentsAsLanes(worlds(2)))
+
+
+def test_lanes_draw_from_the_generators_of_their_worlds() -> None:
+    envs, plain = StickyAction(AgentsAsLanes(worlds(2)), 0.5, 2), worlds(2)
+    envs.reset(seed=4), plain.reset(seed=4)
+    ended = envs.step(np.zeros(6, np.int64))[2]
+    plain.step(np.zeros((2, 3), np.int64))
+    assert not ended.any()
+    envs.step(np.ones(6, np.int64))
+    sticks = [plain.np_random[lane // 3].random() < 0.5 for lane in range(6)]
+    assert 0 < sum(sticks) < 6
+    assert envs.is_sticky_actions.tolist() == sticks
+    generators = AgentsAsLanes(plain).lane_generators([0, 2, 3, 5])
+    assert [generators[0] is other for other in generators] == [True, True, False, False]
 
 
 def test_wrappers_that_work_by_row_take_worlds() -> None:
