@@ -370,13 +370,10 @@ class NormalizesObservations(KeepsStatistics):
         self._begin_statistics(epsilon, space.shape, np.float32)
         return Box(-np.inf, np.inf, space.shape, np.float32)
 
-    def _normalize(
-        self, observations: object, *, update: bool | None = None
-    ) -> npt.NDArray[np.float32]:
+    def _normalize(self, observations: object) -> npt.NDArray[np.float32]:
         """Add a batch of observations to the statistics, and return the normalized batch."""
-        rms = self.obs_rms
-        update = self.update_running_mean if update is None else update
-        if type(rms) is RunningMeanStd and not isinstance(rms.count, np.ndarray):
+        rms, update = self.obs_rms, self.update_running_mean
+        if type(rms) is RunningMeanStd:
             # Compiled code for float arrays, which avoids NumPy's ten temporary arrays and calls.
             result = statistics.normalize_observations(
                 observations, rms.mean, rms.var, rms.count, self.epsilon, update

@@ -61,8 +61,7 @@ class RunningMeanStd:
         mean: The mean, an array of the given shape; if that is `()`, a NumPy scalar after the first
             update. An update assigns a new array, so an array read before does not change.
         var: The variance, of the same type.
-        count: Number of elements seen so far, plus `epsilon`; an array that can be broadcast to the
-            mean, if `update_from_moments` has counted parts of elements separately.
+        count: Number of elements seen so far, plus `epsilon`.
 
     Examples:
         >>> import numpy as np
@@ -87,7 +86,7 @@ class RunningMeanStd:
         """
         self.mean: Any = np.zeros(shape, dtype)
         self.var: Any = np.ones(shape, dtype)
-        self.count: Any = epsilon
+        self.count: float = epsilon
 
     def update(self, x: Array) -> None:
         """Add a batch.
@@ -115,15 +114,14 @@ class RunningMeanStd:
         self.update_from_moments(np.mean(x, axis=0), np.var(x, axis=0), x.shape[0])
 
     def update_from_moments(
-        self, batch_mean: npt.ArrayLike, batch_var: npt.ArrayLike, batch_count: Any
+        self, batch_mean: npt.ArrayLike, batch_var: npt.ArrayLike, batch_count: float
     ) -> None:
         """Add a batch given by its moments.
 
         Args:
             batch_mean: Mean of the batch.
             batch_var: Variance of the batch (the mean squared deviation from the mean).
-            batch_count: Number of elements in the batch, or an array with one for each part of an
-                element, which can be broadcast to the mean.
+            batch_count: Number of elements in the batch.
         """
         self.mean, self.var, self.count = update_mean_var_count_from_moments(
             self.mean, self.var, self.count, batch_mean, batch_var, batch_count
@@ -166,24 +164,23 @@ class RunningMeanStd:
             mean, var, count = self._moments(f"others[{i}]", other)
             if common is not None:
                 added = count - common[2]
-                if np.any(added < 0):
+                if added < 0:
                     raise InvalidArgument(
                         f"others[{i}]: expected a count of at least that of start, {common[2]}, "
                         f"got {count}"
                     )
-                if not np.any(added):
+                if added == 0:
                     continue
-                divisor = added + (added == 0)  # parts that have seen nothing stay the same
-                new_mean = mean + (mean - common[0]) * (common[2] / divisor)
+                new_mean = mean + (mean - common[0]) * (common[2] / added)
                 between = np.square(new_mean - common[0]) * (common[2] * added / count)
                 squares = var * count - common[1] * common[2] - between
-                mean, var, count = new_mean, np.maximum(squares / divisor, 0), added
+                mean, var, count = new_mean, np.maximum(squares / added, 0), added
             merged = update_mean_var_count_from_moments(*merged, mean, var, count)
         dtype = np.asarray(self.mean).dtype
         self.mean, self.var = (np.asarray(each, dtype)[()] for each in merged[:2])
         self.count = merged[2]
 
-    def _moments(self, name: str, other: RunningMeanStd) -> tuple[Array, Array, Any]:
+    def _moments(self, name: str, other: RunningMeanStd) -> tuple[Array, Array, float]:
         """Return the moments of other statistics in double precision."""
         if not isinstance(other, RunningMeanStd):
             raise ArgumentTypeError(f"{name}: expected a RunningMeanStd, got {type(other)}")
@@ -191,21 +188,21 @@ class RunningMeanStd:
             raise InvalidArgument(
                 f"{name}: expected shape {np.shape(self.mean)}, got {np.shape(other.mean)}"
             )
-        return np.asarray(other.mean, float), np.asarray(other.var, float), _copied(other.count)
+        return np.asarray(other.mean, float), np.asarray(other.var, float), float(other.count)
 
     def get_state(self) -> State:
         """Return the state as a dict, for saving.
 
         Returns:
-            `{"mean": array, "var": array, "count": float or array, "dtype": str}`, all copies.
-            `numpy.savez` and `pickle` accept it directly, JSON after `.tolist()` of the arrays.
+            `{"mean": array, "var": array, "count": float, "dtype": str}`, all copies. `numpy.savez`
+            and `pickle` accept it directly, JSON after `.tolist()` of the arrays.
 
         Examples:
             >>> RunningMeanStd(shape=(1,)).get_state()
             {'mean': array([0.]), 'var': array([1.]), 'count': 0.0001, 'dtype': 'float64'}
         """
         mean, var = np.array(self.mean), np.array(self.var)
-        return {"mean": mean, "var": var, "count": _copied(self.count), "dtype": mean.dtype.name}
+        return {"mean": mean, "var": var, "count": float(self.count), "dtype": mean.dtype.name}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Restore the result of `get_state`, from this or another process.
@@ -237,23 +234,17 @@ class RunningMeanStd:
                 np.dtype(str(state["dtype"])) if "dtype" in state else np.asarray(self.mean).dtype
             )
             mean, var = (np.array(state[key], dtype) for key in ("mean", "var"))
-            count = _copied(state["count"])
-            np.broadcast_to(count, shape if np.ndim(count) else ())
+            count = float(state["count"])
         except (TypeError, ValueError) as problem:
             raise InvalidArgument(f"state: expected numbers, {problem}") from None
         for name, array in (("mean", mean), ("var", var)):
             if array.shape != shape:
                 raise InvalidArgument(f"state[{name!r}]: expected shape {shape}, got {array.shape}")
-        if not np.all(count >= 0) or not np.all(var >= 0):
+        if not count >= 0 or not np.all(var >= 0):
             raise InvalidArgument(
                 f"state: expected a count and variances of at least 0, got count={count}, var={var}"
             )
         self.mean, self.var, self.count = mean, var, count
-
-
-def _copied(count: Any) -> Any:
-    """Return a count as a float, or as a new array."""
-    return np.array(count, float) if np.ndim(count) else float(count)
 
 
 def update_mean_var_count_from_moments(

@@ -425,12 +425,11 @@ class NormalizeObservation(
     the lanes that ended; the first ones of the new episodes are added afterwards, as if these lanes
     had been reset. After a masked reset only the lanes that were reset are added; the rows of other
     lanes are the last ones returned. In worlds of several agents, the zeros of agents that have
-    ended before their world are not added, and stay zeros.
+    ended before their world are added, too.
 
     Attributes:
         obs_rms: The statistics, a `RunningMeanStd` of the shape of one lane's observation: float32,
-            or float64 if observations are float64 or integers. Once an agent has ended before its
-            world, there is a count for each agent.
+            or float64 if observations are float64 or integers.
         update_running_mean: Whether observations update the statistics.
 
     Examples:
@@ -452,7 +451,6 @@ class NormalizeObservation(
         )
         self.observation_space = batch_space(self.single_observation_space, env.num_envs)
         self._last: npt.NDArray[np.float32] | None = None
-        self._has_agents = getattr(env.unwrapped, "agents", None) is not None
 
     def reset(
         self, *, seed: Seeds = None, options: Options = None
@@ -469,41 +467,13 @@ class NormalizeObservation(
     def step(self, actions: ActType) -> VectorStep[npt.NDArray[np.float32], ArrayType]:
         """Step, and return normalized observations; see `VectorEnv.step`."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
-        active = infos.get("active") if self._has_agents else None
-        if active is not None and (
-            active.all() or np.shape(observations)[: active.ndim] != active.shape
-        ):
-            active = None
         if "final_obs" in infos:
-            batch = final_batch(infos, observations, self.env)
-            last = (
-                self.observations(batch)
-                if active is None
-                else self._normalize_active(batch, active, infos["_final_obs"])
-            )
+            last = self.observations(final_batch(infos, observations, self.env))
             put_final_batch(infos, last, self.observation_space)
             self._last = self._with_rows(last, infos["_final_obs"], observations)
-        elif active is None:
-            self._last = self._normalize(observations)
         else:
-            self._last = self._normalize_active(observations, active, None)
+            self._last = self._normalize(observations)
         return self._last, rewards, terminations, truncations, infos
-
-    def _normalize_active(
-        self, observations: Array, active: Mask, ended: Mask | None
-    ) -> npt.NDArray[np.float32]:
-        """Normalize a batch of worlds or of agents, of which only the rows of active agents count.
-
-        Other rows are zeros, except those of lanes of agents in `ended`: these have the last
-        observations of agents, which were added in an earlier step.
-        """
-        if self.update_running_mean and active.ndim == 1:
-            self.obs_rms.update(observations[active])
-        elif self.update_running_mean:
-            self.obs_rms.update_from_moments(*_moments_of_agents(observations, active))
-        normalized = self._normalize(observations, update=False)
-        normalized[~active if ended is None or active.ndim > 1 else ~(active | ended)] = 0
-        return normalized
 
     def _with_rows(
         self, last: npt.NDArray[np.float32], mask: Mask, observations: object
@@ -520,13 +490,3 @@ class NormalizeObservation(
             A float32 array of the same shape, owned by the caller.
         """
         return self._normalize(observations)
-
-
-def _moments_of_agents(observations: Array, active: Mask) -> tuple[Array, Array, Array]:
-    """Return mean, variance and count of each agent, over the worlds in which it is active."""
-    rows = active.reshape(active.shape + (1,) * (observations.ndim - 2))
-    counts = np.sum(rows, axis=0)
-    divisors = np.maximum(counts, 1)
-    mean = np.sum(observations, axis=0, where=rows) / divisors
-    squares = np.square(observations - mean)
-    return mean, np.sum(squares, axis=0, where=rows) / divisors, counts

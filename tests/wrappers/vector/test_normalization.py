@@ -13,9 +13,8 @@ import gymcore
 from gymcore import error, wrappers
 from gymcore.vector import AutoresetMode, SyncVectorEnv
 from gymcore.wrappers.utils import RunningMeanStd
-from gymcore.wrappers.vector import AgentsAsLanes, NormalizeObservation, NormalizeReward
+from gymcore.wrappers.vector import NormalizeObservation, NormalizeReward
 from tests.testing_env import assert_same
-from tests.vector.agents_model import world_class
 from tests.wrappers.lane_by_lane import MODES, assert_close, check_lane_by_lane, in_modes
 from tests.wrappers.side_by_side import check_vectors_side_by_side
 from tests.wrappers.walk_env import make_walk_env
@@ -328,57 +327,3 @@ def test_truncations_begin_sums_anew_where_the_single_wrapper_goes_on(mode):
         assert ours.accumulated_reward[0] == 0
     single.reset()
     assert single.discounted_reward == pytest.approx(1 + 0.99 + 0.99**2)
-
-
-@pytest.mark.parametrize(
-    ("mode", "as_lanes"), [(NEXT, False), (SAME, False), (DISABLED, False), (SAME, True)]
-)
-def test_only_agents_that_are_active_count(mode: AutoresetMode, as_lanes: bool) -> None:
-    cls: Any = world_class("herd")
-    plain, envs = (cls.vector_class(4, 6, autoreset_mode=mode) for _ in range(2))
-    n = plain.observation_space.shape[1]
-    envs = NormalizeObservation(AgentsAsLanes(envs) if as_lanes else envs)
-    observations, _ = plain.reset(seed=0)
-    envs.reset(seed=0)
-    seen: list[list[Any]] = [[*observations[:, k]] for k in range(n)]
-    random, inactive = np.random.default_rng(1), 0
-    for _ in range(30):
-        actions = random.integers(0, 3, (4, n))
-        observations, _, terminated, truncated, infos = plain.step(actions)
-        changed = envs.step(actions.ravel() if as_lanes else actions)
-        rows, lasts = changed[0].reshape(observations.shape), changed[4].get("final_obs")
-        active, ended = infos["active"], infos.get("_final_obs", np.zeros(4, np.bool_))
-        for k in range(n):
-            for world in range(4):
-                if active[world, k]:
-                    last = infos["final_obs"] if ended[world] else observations
-                    seen[k].append(last[world, k])
-                elif not ended[world]:
-                    assert (rows[world, k] == 0).all()
-                    inactive += 1
-                elif not as_lanes:
-                    assert (lasts[world, k] == 0).all()
-            seen[k] += [*observations[ended, k]]
-        over = ~(active & ~(terminated | truncated)).any(axis=1)
-        if mode is DISABLED and over.any():
-            options = {"reset_mask": over}
-            observations, _ = plain.reset(options=options)
-            envs.reset(options=options)
-            for k in range(n):
-                seen[k] += [*observations[over, k]]
-    assert inactive
-    groups = [[row for rows in seen for row in rows]] if as_lanes else seen
-    mean, var, count = (
-        np.broadcast_to(getattr(envs.obs_rms, name), envs.obs_rms.mean.shape).reshape(
-            len(groups), -1
-        )
-        for name in ("mean", "var", "count")
-    )
-    for k, group in enumerate(groups):
-        np.testing.assert_allclose(count[k], len(group) + 1e-4, rtol=1e-9)
-        np.testing.assert_allclose(mean[k], np.mean(group, axis=0), rtol=1e-3, atol=1e-4)
-        np.testing.assert_allclose(var[k], np.var(group, axis=0), rtol=1e-2, atol=1e-3)
-    statistics = envs.get_statistics()
-    other = NormalizeObservation(envs.env)
-    other.set_statistics(statistics)
-    assert_same(rms(other.obs_rms), rms(envs.obs_rms))
