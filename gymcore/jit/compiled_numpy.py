@@ -300,8 +300,8 @@ def _matmul(a, b):
     number = _float_type(a, np.int64)
     if number is not _float_type(b, np.int64):
         number = np.float64
-    kept = np.result_type(as_dtype(a.dtype), as_dtype(b.dtype)).type
-    wraps = issubclass(kept, np.integer) and kept is not np.int64
+    dtype_of_result = np.result_type(as_dtype(a.dtype), as_dtype(b.dtype)).type
+    wraps = issubclass(dtype_of_result, np.integer) and dtype_of_result is not np.int64
     rows, columns, size = a.ndim == 2, b.ndim == 2, np.dtype(number).itemsize
     # Vectors have one axis less than matrices.
     result = jitable(
@@ -318,7 +318,7 @@ def _matmul(a, b):
         out = np.empty((n, m), number)
         steps = (0, 0, 0, k * size, size, m * size, size, m * size, size)
         _multiply_matrices(out, (x, y), (1, n, k, m), steps)
-        return result(out.astype(kept) if wraps else out)
+        return result(out.astype(dtype_of_result) if wraps else out)
 
     return matmul
 
