@@ -609,6 +609,14 @@ _of_two(np.divide, _division)
 _maximum, _minimum = _of_two(np.maximum), _of_two(np.minimum)
 
 
+@_internal
+def invert(x):
+    """Compute `~x`, which is an integer for a bool of Python."""
+    if isinstance(x, types.Boolean):
+        raise TypingError("`~` of a bool is -1 or -2, and always true; write `not`")
+    return lambda x: ~x
+
+
 @_replaces(np.clip, method="clip")
 def _clip(a, a_min, a_max):
     if any(map(is_array, (a, a_min, a_max))):

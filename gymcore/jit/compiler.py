@@ -48,6 +48,7 @@ from gymcore.jit.compiled_numpy import (
     ROUNDS_SQUARES,
     copied,
     copy_items,
+    invert,
     outcome,
     power_in_place,
     set_item,
@@ -308,6 +309,10 @@ class _Compilable(ast.NodeTransformer):
         self.generic_visit(node)
         return self._operation(node, node.op, node.left, node.right)
 
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        return _call("Invert", node.operand) if isinstance(node.op, ast.Invert) else node
+
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         if len(node.ops) > 1:
@@ -522,7 +527,7 @@ def _compilable(
         **METHODS,
         **{node.__name__: stub for node, stub in OPERATORS.items()},
         **{"wide": wide, "weak": weak, "unpack": unpack, "copy": copy_items, "set": set_item},
-        **{"PowerInPlace": power_in_place, "copied": copied},
+        **{"PowerInPlace": power_in_place, "Invert": invert, "copied": copied},
     }
     namespace.update((f"{_OWN}{name}", value) for name, value in added.items())
     constants = {

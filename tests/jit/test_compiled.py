@@ -322,8 +322,17 @@ def test_functions_that_call_themselves_are_refused() -> None:
     assert Recursive(debug=True).reset(seed=1)
 
 
+class Inverting(CartPole):
+    def step(state, parameters, action, rng):
+        return 1.0, ~(state.x > 9.0) == 3
+
+
 @pytest.mark.parametrize(
-    "cls, reason", [(Copying, r"\w+"), (Indexing, r".*getitem.* getitem\(float64, .*\(1\)\)")]
+    "cls, reason",
+    [
+        *[(Copying, r"\w+"), (Indexing, r".*getitem.* getitem\(float64, .*\(1\)\)")],
+        (Inverting, "TypingError: `~` of a bool"),
+    ],
 )
 def test_what_numba_cannot_compile_is_one_line(cls: Any, reason: str) -> None:
     expected = rf"test_compiled\.py:\d+: {cls.__name__} cannot be compiled: {reason}"

@@ -224,7 +224,7 @@ NUMBERS = [
         "np.power(3, i)",
         "np.add(x, i)",
     ),
-    *("np.add(x, i)", "np.fmod(-i, 4)", "np.fmod(x, 0.7)", "(i << 2) ^ 5", "-i >> 1"),
+    *("np.add(x, i)", "np.fmod(-i, 4)", "np.fmod(x, 0.7)", "(i << 2) ^ 5", "-i >> 1", "~i"),
 ]
 ARRAYS = [
     *("np.array([x, y, 1])", "np.array([x, y], dtype=np.float32) * 0.3", "singles * 0.1 + singles"),
@@ -254,7 +254,14 @@ ARRAYS = [
     *("z = matrix.copy(); z -= z[0]; z", "z = doubles.copy(); w = z; w **= 2; z"),
     *("z = doubles.copy(); w = np.asarray(z); w[0] = 7.0; z", "np.asarray(i + 1)"),
     *("z = doubles.copy(); _copy(z, 0.5); z[:] = z * 1.5; z", "BYTES == 300", "BYTES < 200"),
-    *("BYTES << 1", "BYTES ^ 3", "np.add(singles, 0.1)", "np.multiply(SINGLES, 0.1)"),
+    *(
+        "~BYTES",
+        "~(doubles > 0)",
+        "BYTES << 1",
+        "BYTES ^ 3",
+        "np.add(singles, 0.1)",
+        "np.multiply(SINGLES, 0.1)",
+    ),
     *("np.divide(BYTES, 3)", "np.fmin(singles, 0.1)", "np.arange(x, x + 1.0, 0.1)", "np.arange(i)"),
     *("np.argsort(BYTES % 3, kind='stable')", "doubles.argsort(kind='stable')"),
     *("a, b = np.unravel_index(i, (3, 4)); a * 10 + b", "np.ravel_multi_index((2, i % 4), (3, 4))"),
