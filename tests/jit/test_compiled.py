@@ -327,6 +327,7 @@ class Inverting(CartPole):
         return 1.0, ~(state.x > 9.0) == 3
 
 
+@pytest.mark.filterwarnings("ignore:Bitwise inversion:DeprecationWarning")  # from Python 3.12 on
 @pytest.mark.parametrize(
     "cls, reason",
     [
