@@ -105,8 +105,9 @@ class Calls(Expressions):
             return self.text(node.args[0])
         elif called is not None and name_of(called) is None and not _is_array_method(called):
             return self._foreign(node, called)
-        if called is bool and node.args and self.flag_of(node.args[0]):
-            return f"bool({self.condition(node.args[0])})"
+        value_of_test = node.args[0] if called is bool and node.args else None
+        if isinstance(value_of_test, ast.BoolOp) or (value_of_test and self.flag_of(value_of_test)):
+            return f"bool({self.condition(value_of_test)})"
         if called is float and node.args and self.types(node.args[0]) <= {bool, np.bool_}:
             return f"(1.0 if {self.flat(node.args[0])} else 0.0)"
         types = self.types(node.args[0]) if called is str else {str}

@@ -565,7 +565,8 @@ class Rescue(gym.Env):
             reward += 8
         if not (self.goal or self.best) or (self.spot is not None and self.spot == (4, 3)):
             reward += 16
-        return reward + 32 * bool(self.goal) + (self.n % 3 or 7) + ((self.n % 2 and 5) or 3)
+        reward += 32 * bool(self.goal) + 64 * bool(self.best and self.n > 3)
+        return reward + (self.n % 3 or 7) + ((self.n % 2 and 5) or 3)
 
     def step(self, action):
         self.n += 1
