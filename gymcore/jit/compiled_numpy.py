@@ -790,8 +790,16 @@ def _power_of(x1, x2, dtype=None):
 @_replaces(round)
 def _round(number, ndigits=None):
     """Round to the nearest decimal, and halves to even, as Python does."""
-    if is_none(ndigits) or not isinstance(number, types.Float):
+    if is_none(ndigits):
         return lambda number, ndigits=None: round(number)
+    if not isinstance(number, types.Float):
+
+        def whole_to_digits(number, ndigits=None):
+            if ndigits < 0:
+                raise ValueError("round: expected 0 to 22 digits")
+            return int(number)
+
+        return whole_to_digits
 
     def to_digits(number, ndigits=None):
         value = float(number)
@@ -824,7 +832,10 @@ def _arange(start, stop=None, step=None, dtype=None):
     def arange(start, stop=None, step=None, dtype=None):
         first, last = (float(start), float(stop)) if has_stop else (0.0, float(start))
         width = float(step) if has_step else 1.0
-        result = np.empty(max(math.ceil((last - first) / width), 0))
+        count = (last - first) / width
+        if not count < 2147483648.0:
+            raise ValueError("np.arange: expected a step other than 0, and fewer numbers")
+        result = np.empty(math.ceil(max(count, 0.0)))
         distance = (first + width) - first
         for k in range(len(result)):
             result[k] = first + k * distance

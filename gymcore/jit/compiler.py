@@ -275,7 +275,7 @@ for _name in math.__all__:
 
 # Types that NumPy's functions take, by the names that they have in the namespace of a function.
 _TYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
-_OWN = "gymcore_jit_"  # begins the names that are added to functions, which users' names cannot be
+_OWN = "gymcore_jit_"  # begins the names that are added to functions, to tell them from users'
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:

@@ -220,6 +220,7 @@ NUMBERS = [
     *(
         "round(-x * 100.0, 1)",
         "round(i * 0.25, 1)",
+        "round(i, 1)",
         "round(x, 15)",
         "np.power(3, i)",
         "np.add(x, i)",
