@@ -333,13 +333,20 @@ def _norm(x, ord=None):
     if not is_none(ord) and x.ndim > 1:
         raise TypingError("np.linalg.norm: `ord` is for one axis")
 
+    power = _powf if number is np.float32 else _pow
+
     def norm(x, ord=None):
-        values = x.astype(number).reshape(-1)
+        values = np.abs(x.astype(number).reshape(-1))
+        if ord == 2:
+            return np.sqrt(number(_matmul(values, values)))
         if ord == 1:
-            return number(_sum(np.abs(values)))
-        if ord != 2:
-            raise ValueError("ord: expected 1, 2 or None")
-        return np.sqrt(number(_matmul(values, values)))
+            return number(_sum(values))
+        if math.isinf(ord):
+            return values.max() if ord > 0 else values.min()
+        if ord == 0:
+            return number(np.count_nonzero(values))
+        total = number(_sum(_powers(values, ord)))
+        return power((total, number(1) / number(ord)))
 
     def euclidean(x, ord=None):
         values = x.astype(number).reshape(-1)
@@ -607,6 +614,19 @@ for _function in (np.add, np.subtract, np.multiply, np.mod, np.floor_divide, np.
 _of_two(np.fmod, _fmod)
 _of_two(np.divide, _division)
 _maximum, _minimum = _of_two(np.maximum), _of_two(np.minimum)
+
+
+@overload(abs, jit_options=WITHOUT_WRAPPERS)
+def _abs(x):
+    return (lambda x: np.abs(x)) if is_array(x) else None
+
+
+@_replaces(np.sign)
+def _sign(x):
+    """Return the sign, which is 0.0 of -0.0."""
+    if _float_type(x, None):
+        return lambda x: np.sign(x) + weak(0.0, x)
+    return lambda x: np.sign(x)
 
 
 @_internal

@@ -210,6 +210,7 @@ NUMBERS = [
     *("math.atan2(x, y)", "math.pow(y, 2.0)", "math.hypot(x, y)", "math.floor(x)", "math.ceil(x)"),
     *("(-1) ** i", "math.isclose(x, x + 1e-10)", "math.isclose(x, y, abs_tol=0.5)"),
     *("x % 0.7", "x // 0.7", "round(x)", "np.mod(x, 0.7)", "np.sign(x)", "np.round(x, 2)"),
+    *("np.sign(-0.0 * y)", "np.sign(-0.0 * abs(doubles))"),
     *(
         "np.clip(x, -1.0, 1.0)",
         "np.clip(i, 0, 3)",
@@ -273,6 +274,9 @@ SUMS = [
     *("doubles.argmax()", "np.any(doubles > 1)", "(doubles > 0).all()", "SINGLES.min()"),
     *("np.linalg.norm(doubles)", "np.linalg.norm(singles)", "np.linalg.norm([x, y])"),
     *("np.linalg.norm(doubles, ord=1)", "np.linalg.norm(singles, 1)", "np.linalg.norm(cards, 1)"),
+    *("np.linalg.norm(doubles, 3)", "np.linalg.norm(doubles, 0.5)", "np.linalg.norm(singles, 8)"),
+    *("np.linalg.norm(doubles, np.inf)", "np.linalg.norm(singles, -np.inf)"),
+    *("np.linalg.norm(cards, 0)", "np.linalg.norm(cards, 1.5)", "np.linalg.norm(doubles, -1)"),
     *("np.dot(doubles, HALVES[:5])", "matrix @ HALVES[:4]", "doubles[:3] @ matrix"),
     *("matrix.T @ matrix", "np.dot(singles, singles)", "np.sin(doubles)", "np.exp(SINGLES)"),
     *("np.arctan2(doubles, x)", "np.cos(singles)"),
