@@ -222,24 +222,91 @@ def _is_transposed(a):
     return is_array(a) and a.layout == "F" and a.ndim > 1
 
 
+def _by_axis(a, axis, number, reduce_row):
+    """Return a function that reduces one of the two axes of an array with a function of a row.
+
+    The function gets all rows and an index. It returns None if there is no axis.
+    """
+    if is_none(axis):
+        return None
+    if not is_array(a) or a.ndim != 2 or not isinstance(axis, types.Integer):
+        raise TypingError("axis: expected a number, and an array of two axes")
+    row = jitable(reduce_row)
+
+    @jitable
+    def of_rows(rows):
+        result = np.empty(len(rows), number)
+        for k in range(len(rows)):
+            result[k] = row(rows, k)
+        return result
+
+    def along(a, axis=None):
+        if axis not in (-2, -1, 0, 1):
+            raise ValueError("axis: expected -2 to 1")
+        return of_rows(a) if axis in (-1, 1) else of_rows(a.T)
+
+    return along
+
+
 @_replaces(np.sum, method="sum")
-def _sum(a):
-    """Add floats in NumPy's order, in pairs."""
+def _sum(a, axis=None):
+    """Add floats in NumPy's order: in pairs along the axis of the smallest steps, else in turn."""
     if isinstance(a, types.BaseTuple):
-        return lambda a: _sum(_array(a))
-    if _is_transposed(a):
-        return lambda a: _sum(a.T)
+        return lambda a, axis=None: _sum(_array(a), axis)
     number = _float_type(a, np.int64)
+
+    def row(rows, k):
+        if len(rows) == 1 or rows.strides[1] <= rows.strides[0]:
+            return _sum(rows[k])
+        total = number(rows[k, 0])
+        for i in range(1, rows.shape[1]):
+            total += number(rows[k, i])
+        return total
+
+    if not is_none(axis):
+        return _by_axis(a, axis, number, row)
+    if _is_transposed(a):
+        return lambda a, axis=None: _sum(a.T)
     if number is np.int64:
-        return lambda a: np.sum(a.astype(number))
+        return lambda a, axis=None: np.sum(a.astype(number))
     size = np.dtype(number).itemsize
 
-    def add(a):
+    def add(a, axis=None):
         total, values = np.full(1, -0.0, number), np.ascontiguousarray(a)
         _add(total, (total, values), (values.size,), (0, size, 0))
         return total[0]
 
     return add
+
+
+def _reduction(function, *names, method):
+    """Replace a reduction whose result does not depend on the order of the elements."""
+
+    @_replaces(function, *names, method=method)
+    def reduction(a, axis=None):
+        if isinstance(a, types.BaseTuple):
+            return lambda a, axis=None: reduction_of(_array(a), axis)
+        number = np.bool_ if function in (np.any, np.all) else as_dtype(a.dtype).type
+        by_axis = _by_axis(a, axis, number, lambda rows, k: function(rows[k]))
+        return by_axis or (lambda a, axis=None: function(a))
+
+    reduction_of = reduction
+    return reduction
+
+
+_reduction(np.max, np.amax, method="max")
+_reduction(np.min, np.amin, method="min")
+_any, _all = _reduction(np.any, method="any"), _reduction(np.all, method="all")
+
+
+@_replaces(any)
+def _any_item(items):
+    return lambda items: _any(_as_array(items))
+
+
+@_replaces(all)
+def _all_items(items):
+    return lambda items: _all(_as_array(items))
 
 
 @_replaces(sum)
@@ -268,11 +335,28 @@ def _sum_of_items(items, start=0):
 
 
 @_replaces(np.mean, method="mean")
-def _mean(a):
+def _mean(a, axis=None):
     if isinstance(a, types.BaseTuple):
-        return lambda a: _mean(_array(a))
+        return lambda a, axis=None: _mean(_array(a), axis)
     number = _float_type(a)
-    return lambda a: number(_sum(a)) / number(a.size)
+    if is_none(axis):
+        return lambda a, axis=None: number(_sum(a)) / number(a.size)
+    return lambda a, axis=None: _sum(a, axis).astype(number) / number(a.shape[axis])
+
+
+@_replaces(np.average)
+def _average(a, axis=None, weights=None):
+    if is_none(weights):
+        return lambda a, axis=None, weights=None: _mean(a, axis)
+    if not is_none(axis):
+        raise TypingError("np.average: expected weights or an axis")
+    number = np.result_type(_float_type(a), _float_type(weights)).type
+
+    def average(a, axis=None, weights=None):
+        factors = _as_array(weights).astype(number)
+        return _sum(_as_array(a).astype(number) * factors) / _sum(factors)
+
+    return average
 
 
 @_replaces(np.var, method="var")
@@ -383,6 +467,20 @@ def _as_array(object, dtype=None):
     return lambda object, dtype=None: _array(object, dtype)
 
 
+@_replaces(np.concatenate)
+def _concatenate(arrays, axis=0):
+    if all(map(is_array, arrays)):
+        return lambda arrays, axis=0: np.concatenate(arrays, axis)
+    return lambda arrays, axis=0: np.concatenate(_arrays(arrays), axis)
+
+
+@_replaces(np.hstack)
+def _hstack(tup):
+    if all(map(is_array, tup)):
+        return lambda tup: np.hstack(tup)
+    return lambda tup: np.concatenate(_rows(tup))
+
+
 @_internal
 def copied(x):
     """Return a copy of an array, or a number itself."""
@@ -394,6 +492,13 @@ def _arrays(items):
     if len(items) == 1:
         return lambda items: (_array(items[0]),)
     return lambda items: (_array(items[0]), *_arrays(items[1:]))
+
+
+@_internal
+def _rows(items):
+    if len(items) == 1:
+        return lambda items: (np.atleast_1d(_array(items[0])),)
+    return lambda items: (np.atleast_1d(_array(items[0])), *_rows(items[1:]))
 
 
 def _convert(context, builder, signature, args):
@@ -664,10 +769,12 @@ def _argsort(a, axis=-1, kind=None):
 
 
 @_replaces(np.where)
-def _where(condition, x, y):
+def _where(condition, x=None, y=None):
+    if is_none(x):
+        return lambda condition, x=None, y=None: np.nonzero(condition)
     if any(map(is_array, (condition, x, y))):
-        return lambda condition, x, y: np.where(condition, weak(x, y), weak(y, x))
-    return lambda condition, x, y: x if condition else y
+        return lambda condition, x=None, y=None: np.where(condition, weak(x, y), weak(y, x))
+    return lambda condition, x=None, y=None: x if condition else y
 
 
 # --- powers ---------------------------------------------------------------------------------------

@@ -520,7 +520,8 @@ def _compilable(
         )
     uses = {name: value for node, name, value in uses_of(function) if node is not None}
     tree = _Compilable(uses, arrays).visit(tree)
-    values = {"sum": sum, "pow": pow, "round": round, **referenced_values(function)}
+    builtins = {function.__name__: function for function in (all, any, pow, round, sum)}
+    values = {**builtins, **referenced_values(function)}
     namespace = {name: _compiled_as(value) for name, value in values.items()}
     added = {
         **_TYPES,

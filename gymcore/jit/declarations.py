@@ -226,6 +226,7 @@ def _check_syntax(
         if isinstance(node, (ast.Call, ast.List)):
             parts = [*getattr(node, "args", ()), *getattr(node, "elts", ())]
             parts += [keyword.value for keyword in getattr(node, "keywords", ())]
+            parts += [item for part in parts for item in getattr(part, "elts", ())]
             allowed |= {id(part) for part in parts if isinstance(part, ast.List)}
         elif isinstance(node, (ast.Raise, ast.Assert)):
             allowed |= {id(part) for part in ast.walk(node) if isinstance(part, ast.JoinedStr)}

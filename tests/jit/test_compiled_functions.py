@@ -288,9 +288,40 @@ SUMS = [
     *("sum(doubles, 3)", "sum(doubles, 1e17)", "sum((1e17, x, -1e17))"),
     *("z = doubles.copy(); z[0] = 1e17; z[2] = -1e17; sum(z)", "sum(np.array([1e17, x, -1e17]))"),
 ]
+TALL = np.random.default_rng(0).normal(size=(20, 2))
+ROWS = [
+    *(
+        "np.sum(matrix, axis=0)",
+        "matrix.sum(axis=1)",
+        "(matrix * x).T.sum(axis=0)",
+        "matrix.T.sum(1)",
+    ),
+    *("(TALL * x).sum(axis=0)", "(TALL * x).T.sum(axis=1)", "(TALL * x).T.sum(axis=0)"),
+    *("z = TALL * x; z[:, :1].sum(axis=0)", "z = TALL * x; z[::2].T.sum(axis=1)"),
+    *("z = (TALL * x).T.copy(); z.sum(axis=1)", "z = (TALL * x).T.copy(); z[:, ::2].sum(axis=-1)"),
+    *("z = (TALL * x).astype(np.float32); z.mean(axis=0)", "np.mean(matrix, axis=1)"),
+    *("np.max(matrix, axis=0)", "matrix.min(1)", "np.amax(cards)", "np.max((x, y))", "min(cards)"),
+    *("cards.reshape(3, 4).max(axis=-2)", "np.mean(cards.reshape(3, 4), axis=0)"),
+    *("(matrix > 0.5).any(axis=0)", "np.all(matrix > 0.5, axis=1)", "(matrix > 0.5).sum(axis=0)"),
+    *(
+        "any([x > 0, y > 1])",
+        "all((x > 0, y > 1))",
+        "any(doubles > 1)",
+        "all(cards)",
+        "all([x, i])",
+    ),
+    *("np.where(cards > 3)[0]", "np.concatenate([doubles, [x, y]])", "np.hstack((doubles, [x]))"),
+    *("np.hstack([x, y, singles])", "np.concatenate((matrix, matrix), axis=1)"),
+    *("np.average(cards)", "np.average(doubles, weights=singles)", "np.average(matrix, axis=0)"),
+    *("np.average(SINGLES, weights=SINGLES**2)", "np.average([x, y], weights=[1, 3])"),
+]
 
 
-@pytest.mark.parametrize("expressions", [NUMBERS, ARRAYS, SUMS], ids=["numbers", "arrays", "sums"])
+@pytest.mark.parametrize(
+    "expressions",
+    [NUMBERS, ARRAYS, SUMS, ROWS],
+    ids=["numbers", "arrays", "sums", "rows"],
+)
 def test_results_are_those_of_the_interpreter(expressions: list[str], tmp_path: Path) -> None:
     cls = calculator(expressions, tmp_path)
     compiled, debug = cls.vector_class(500), cls.vector_class(500, debug=True)
