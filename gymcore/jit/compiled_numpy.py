@@ -830,6 +830,32 @@ def _float32_power(x, y):
     return lambda x, y: np.float64(_powf((np.float32(x), np.float32(y))))
 
 
+@_replaces(math.fmod)
+def _float_remainder(x, y):
+    return lambda x, y: np.fmod(float(x), float(y))
+
+
+@_replaces(math.log)
+def _log(x, base=None):
+    if is_none(base):
+        return lambda x, base=None: math.log(x)
+    return lambda x, base=None: math.log(x) / math.log(base)
+
+
+@_replaces(math.prod)
+def _product_of_items(iterable):
+    kinds = iterable if isinstance(iterable, types.BaseTuple) else (iterable,)
+    first = 1.0 if any(_float_type(kind, None) for kind in kinds) else 1
+
+    def product(iterable):
+        result = first
+        for item in _as_array(iterable):
+            result *= wide(item)
+        return result
+
+    return product
+
+
 @_replaces(math.isclose)
 def _isclose(a, b, rel_tol=1e-9, abs_tol=0.0):
     def isclose(a, b, rel_tol=1e-9, abs_tol=0.0):
@@ -1008,6 +1034,14 @@ def _filled(shape, fill_value, dtype=None):
         return lambda shape, fill_value, dtype=None: np.full(shape, fill_value, dtype)
     number = as_dtype(types.unliteral(fill_value)).type  # Numba rejects a literal
     return lambda shape, fill_value, dtype=None: np.full(shape, fill_value, number)
+
+
+@_replaces(np.reshape)
+def _reshape(a, shape):
+    """Return an array of another shape; of a transposed array, NumPy copies the elements."""
+    if _is_transposed(a):
+        return lambda a, shape: np.ascontiguousarray(a).reshape(shape)
+    return lambda a, shape: a.reshape(shape)
 
 
 @_replaces(np.roll)
