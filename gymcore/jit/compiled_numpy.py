@@ -223,9 +223,9 @@ def _is_transposed(a):
 
 
 def _by_axis(a, axis, number, reduce_row):
-    """Return a function that reduces one of the two axes of an array with a function of a row.
+    """Return a function that reduces one of the two axes of an array, or None if there is no axis.
 
-    The function gets all rows and an index. It returns None if there is no axis.
+    `reduce_row` gets all rows, whose strides it may need, and the index of one.
     """
     if is_none(axis):
         return None
@@ -250,7 +250,7 @@ def _by_axis(a, axis, number, reduce_row):
 
 @_replaces(np.sum, method="sum")
 def _sum(a, axis=None):
-    """Add floats in NumPy's order: in pairs along the axis of the smallest steps, else in turn."""
+    """Add floats in NumPy's order: in pairs along the axis of the smallest stride, else in turn."""
     if isinstance(a, types.BaseTuple):
         return lambda a, axis=None: _sum(_array(a), axis)
     number = _float_type(a, np.int64)
@@ -258,8 +258,8 @@ def _sum(a, axis=None):
     def row(rows, k):
         if len(rows) == 1 or rows.strides[1] <= rows.strides[0]:
             return _sum(rows[k])
-        total = number(rows[k, 0])
-        for i in range(1, rows.shape[1]):
+        total = number(0)
+        for i in range(rows.shape[1]):
             total += number(rows[k, i])
         return total
 
@@ -272,7 +272,7 @@ def _sum(a, axis=None):
     size = np.dtype(number).itemsize
 
     def add(a, axis=None):
-        total, values = np.full(1, -0.0, number), np.ascontiguousarray(a)
+        total, values = np.zeros(1, number), np.ascontiguousarray(a)
         _add(total, (total, values), (values.size,), (0, size, 0))
         return total[0]
 
@@ -350,11 +350,20 @@ def _average(a, axis=None, weights=None):
         return lambda a, axis=None, weights=None: _mean(a, axis)
     if not is_none(axis):
         raise TypingError("np.average: expected weights or an axis")
-    number = np.result_type(_float_type(a), _float_type(weights)).type
+    return lambda a, axis=None, weights=None: _weighted(_as_array(a), _as_array(weights))
 
-    def average(a, axis=None, weights=None):
-        factors = _as_array(weights).astype(number)
-        return _sum(_as_array(a).astype(number) * factors) / _sum(factors)
+
+@_internal
+def _weighted(a, weights):
+    dtypes = [as_dtype(a.dtype), as_dtype(weights.dtype)]
+    number = np.result_type(*dtypes, *[np.float64] * (dtypes[0].kind in "iub")).type
+
+    def average(a, weights):
+        factors = weights.astype(number)
+        total = _sum(factors)
+        if total == 0:
+            raise ZeroDivisionError("np.average: expected weights whose sum is not 0")
+        return _sum(a.astype(number) * factors) / total
 
     return average
 
@@ -417,7 +426,7 @@ def _norm(x, ord=None):
     if not is_none(ord) and x.ndim > 1:
         raise TypingError("np.linalg.norm: `ord` is for one axis")
 
-    power = _powf if number is np.float32 else _pow
+    root = _powf if number is np.float32 else _pow
 
     def norm(x, ord=None):
         values = np.abs(x.astype(number).reshape(-1))
@@ -430,7 +439,7 @@ def _norm(x, ord=None):
         if ord == 0:
             return number(np.count_nonzero(values))
         total = number(_sum(_powers(values, ord)))
-        return power((total, number(1) / number(ord)))
+        return root((total, number(1) / number(ord)))
 
     def euclidean(x, ord=None):
         values = x.astype(number).reshape(-1)
@@ -469,16 +478,12 @@ def _as_array(object, dtype=None):
 
 @_replaces(np.concatenate)
 def _concatenate(arrays, axis=0):
-    if all(map(is_array, arrays)):
-        return lambda arrays, axis=0: np.concatenate(arrays, axis)
     return lambda arrays, axis=0: np.concatenate(_arrays(arrays), axis)
 
 
 @_replaces(np.hstack)
 def _hstack(tup):
-    if all(map(is_array, tup)):
-        return lambda tup: np.hstack(tup)
-    return lambda tup: np.concatenate(_rows(tup))
+    return lambda tup: np.hstack(_rows(tup))
 
 
 @_internal
@@ -490,15 +495,15 @@ def copied(x):
 @_internal
 def _arrays(items):
     if len(items) == 1:
-        return lambda items: (_array(items[0]),)
-    return lambda items: (_array(items[0]), *_arrays(items[1:]))
+        return lambda items: (_as_array(items[0]),)
+    return lambda items: (_as_array(items[0]), *_arrays(items[1:]))
 
 
 @_internal
 def _rows(items):
     if len(items) == 1:
-        return lambda items: (np.atleast_1d(_array(items[0])),)
-    return lambda items: (np.atleast_1d(_array(items[0])), *_rows(items[1:]))
+        return lambda items: (np.atleast_1d(_as_array(items[0])),)
+    return lambda items: (np.atleast_1d(_as_array(items[0])), *_rows(items[1:]))
 
 
 def _convert(context, builder, signature, args):
@@ -721,9 +726,9 @@ _of_two(np.divide, _division)
 _maximum, _minimum = _of_two(np.maximum), _of_two(np.minimum)
 
 
-@overload(abs, jit_options=WITHOUT_WRAPPERS)
+@_replaces(abs)
 def _abs(x):
-    return (lambda x: np.abs(x)) if is_array(x) else None
+    return (lambda x: np.abs(x)) if is_array(x) else (lambda x: abs(x))
 
 
 @_replaces(np.sign)

@@ -520,7 +520,7 @@ def _compilable(
         )
     uses = {name: value for node, name, value in uses_of(function) if node is not None}
     tree = _Compilable(uses, arrays).visit(tree)
-    builtins = {function.__name__: function for function in (all, any, pow, round, sum)}
+    builtins = {function.__name__: function for function in (abs, all, any, pow, round, sum)}
     values = {**builtins, **referenced_values(function)}
     namespace = {name: _compiled_as(value) for name, value in values.items()}
     added = {

@@ -209,23 +209,9 @@ NUMBERS = [
     *(f"math.{name}(y)" for name in ["log", "log2", "log10", "log1p", "sqrt", "expm1"]),
     *("math.atan2(x, y)", "math.pow(y, 2.0)", "math.hypot(x, y)", "math.floor(x)", "math.ceil(x)"),
     *("(-1) ** i", "math.isclose(x, x + 1e-10)", "math.isclose(x, y, abs_tol=0.5)"),
-    *(
-        "x % 0.7",
-        "x // 0.7",
-        "round(x)",
-        "math.log(y, 2)",
-        "math.fmod(x, 0.7)",
-        "math.log(y)",
-        "math.prod((x, y, i))",
-        "math.prod(doubles)",
-    ),
-    *(
-        "math.fmod(i, -4)",
-        "math.prod((i, i + 2))",
-        "np.mod(x, 0.7)",
-        "np.sign(x)",
-        "np.round(x, 2)",
-    ),
+    *("x % 0.7", "x // 0.7", "round(x)", "np.mod(x, 0.7)", "np.sign(x)", "np.round(x, 2)"),
+    *("math.log(y, 2)", "math.fmod(x, 0.7)", "math.fmod(i, -4)", "math.prod((x, y, i))"),
+    *("math.prod((i, i + 2))", "math.prod(doubles)", "abs(-x)", "abs(-i)"),
     *("np.sign(-0.0 * y)", "np.sign(-0.0 * abs(doubles))"),
     *(
         "np.clip(x, -1.0, 1.0)",
@@ -306,12 +292,10 @@ SUMS = [
 ]
 TALL = np.random.default_rng(0).normal(size=(20, 2))
 ROWS = [
-    *(
-        "np.sum(matrix, axis=0)",
-        "matrix.sum(axis=1)",
-        "(matrix * x).T.sum(axis=0)",
-        "matrix.T.sum(1)",
-    ),
+    *("np.sum(matrix, axis=0)", "matrix.sum(axis=1)", "(matrix * x).T.sum(axis=0)"),
+    *("matrix.T.sum(1)", "matrix[matrix[:, 0] > 9.0].sum(axis=0)", "np.sum(doubles[doubles > 99])"),
+    *("np.sum(0.0 * -np.abs(matrix), axis=0)", "np.mean(matrix, axis=-1)"),
+    *("np.sum(-0.0 * np.abs(doubles))", "np.mean(-0.0 * np.abs(singles))"),
     *("(TALL * x).sum(axis=0)", "(TALL * x).T.sum(axis=1)", "(TALL * x).T.sum(axis=0)"),
     *("z = TALL * x; z[:, :1].sum(axis=0)", "z = TALL * x; z[::2].T.sum(axis=1)"),
     *("z = (TALL * x).T.copy(); z.sum(axis=1)", "z = (TALL * x).T.copy(); z[:, ::2].sum(axis=-1)"),
@@ -320,17 +304,13 @@ ROWS = [
     *("np.max(matrix, axis=0)", "matrix.min(1)", "np.amax(cards)", "np.max((x, y))", "min(cards)"),
     *("cards.reshape(3, 4).max(axis=-2)", "np.mean(cards.reshape(3, 4), axis=0)"),
     *("(matrix > 0.5).any(axis=0)", "np.all(matrix > 0.5, axis=1)", "(matrix > 0.5).sum(axis=0)"),
-    *(
-        "any([x > 0, y > 1])",
-        "all((x > 0, y > 1))",
-        "any(doubles > 1)",
-        "all(cards)",
-        "all([x, i])",
-    ),
+    *("any([x > 0, y > 1])", "all((x > 0, y > 1))", "any(doubles > 1)", "all(cards)"),
+    *("all([x, i])", "np.hstack((matrix, [[x], [y], [1.0]]))", "np.hstack((matrix, matrix))"),
     *("np.where(cards > 3)[0]", "np.concatenate([doubles, [x, y]])", "np.hstack((doubles, [x]))"),
     *("np.hstack([x, y, singles])", "np.concatenate((matrix, matrix), axis=1)"),
     *("np.average(cards)", "np.average(doubles, weights=singles)", "np.average(matrix, axis=0)"),
     *("np.average(SINGLES, weights=SINGLES**2)", "np.average([x, y], weights=[1, 3])"),
+    *("np.average(SINGLES, weights=BYTES)", "np.average(BYTES, weights=SINGLES)"),
 ]
 
 
