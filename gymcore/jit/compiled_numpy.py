@@ -478,7 +478,19 @@ def _as_array(object, dtype=None):
 
 @_replaces(np.concatenate)
 def _concatenate(arrays, axis=0):
+    """Join arrays; the rows of an array along the first axis only."""
+    if is_array(arrays) and getattr(axis, "literal_value", getattr(axis, "value", axis)) == 0:
+        if arrays.ndim == 3:
+            return lambda arrays, axis=0: arrays.copy().reshape((-1, arrays.shape[2]))
+        return lambda arrays, axis=0: arrays.copy().reshape(-1)
     return lambda arrays, axis=0: np.concatenate(_arrays(arrays), axis)
+
+
+@_replaces(np.stack)
+def _stack(arrays, axis=0):
+    if is_array(arrays):
+        return lambda arrays, axis=0: np.stack((arrays,), axis)[0]
+    return lambda arrays, axis=0: np.stack(_arrays(arrays), axis)
 
 
 @_replaces(np.hstack)
@@ -1047,6 +1059,50 @@ def _reshape(a, shape):
     if _is_transposed(a):
         return lambda a, shape: np.ascontiguousarray(a).reshape(shape)
     return lambda a, shape: a.reshape(shape)
+
+
+@_internal
+def flat(array):
+    """Return `array.flat` as an array, as Numba's does not check indices."""
+    if not is_array(array):  # a field of the state
+        return lambda array: array.flat
+    if array.layout != "C":
+        raise TypingError("flat: expected an array that is contiguous")
+    return lambda array: array.reshape(-1)
+
+
+@_replaces(np.diagonal, method="diagonal")
+def _diagonal(a, offset=0):
+    return lambda a, offset=0: np.diag(a, offset)
+
+
+@jitable
+def _check_indices(indices, size):
+    """Raise `IndexError` for indices out of range, which Numba's own functions do not check."""
+    for index in indices.flat:
+        if not -size <= index < size:
+            raise IndexError("index is out of bounds")
+
+
+@_replaces(np.delete)
+def _delete(arr, obj):
+    if not is_array(obj) or isinstance(obj.dtype, types.Boolean):
+        return lambda arr, obj: np.delete(arr, obj)
+
+    def delete(arr, obj):
+        _check_indices(obj, arr.size)
+        return np.delete(arr, obj)
+
+    return delete
+
+
+@_replaces(np.take_along_axis)
+def _take_along_axis(arr, indices, axis):
+    def take(arr, indices, axis):
+        _check_indices(indices, arr.shape[axis])
+        return np.take_along_axis(arr, indices, axis)
+
+    return take
 
 
 @_replaces(np.roll)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -48,6 +48,7 @@ from gymcore.jit.compiled_numpy import (
     ROUNDS_SQUARES,
     copied,
     copy_items,
+    flat,
     invert,
     outcome,
     power_in_place,
@@ -214,6 +215,20 @@ def carray(
         return _array_at(context, builder, kind, args[0], lengths)
 
     return kind(address, shape, dtype), generate
+
+
+@intrinsic
+def of_shape(typing_context: Context, array: types.Array, shape: types.Type) -> Generated:
+    """Return an array with constants as its shape, with which LLVM leaves out checks of indices."""
+
+    def generate(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Values
+    ) -> ir.Value:
+        lengths = cgutils.unpack_tuple(builder, args[1], array.ndim)
+        address = context.make_array(array)(context, builder, args[0]).data
+        return _array_at(context, builder, array, address, lengths)
+
+    return array(array, shape), generate
 
 
 llvm.add_symbol("gymcore_record_failure", RECORD_FAILURE_ADDRESS)
@@ -402,6 +417,11 @@ class _Compilable(ast.NodeTransformer):
         self.generic_visit(node)
         return _call("wide", node) if isinstance(node.ctx, ast.Load) else node
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        is_flat = node.attr == "flat" and isinstance(node.ctx, ast.Load)
+        return _call("flat", node.value) if is_flat else node
+
     def visit_Call(self, node: Any) -> ast.AST:
         name = ast.unparse(node.func)
         is_method = isinstance(node.func, ast.Attribute) and name not in self._uses
@@ -506,10 +526,32 @@ class _NoAliasCompiler(compiler.CompilerBase):
         return [compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)]
 
 
+class _Mode(NamedTuple):
+    """How the functions of a class are compiled.
+
+    Attributes:
+        key: A part of their names.
+        arrays: Whether they may create arrays, which are counted.
+        checks: Whether indices are checked.
+    """
+
+    key: str
+    arrays: bool
+    checks: bool
+
+
 def _compilable(
-    function: FunctionType, key: str, compiled: dict[FunctionType, Any], arrays: bool
+    function: FunctionType, mode: _Mode, compiled: dict[FunctionType, Any], first: str = ""
 ) -> Any:
-    """Return a function as a Numba function, with the functions it calls; names include the key."""
+    """Return a function as a Numba function, with the functions it calls.
+
+    Args:
+        function: A function of a class, or one that it calls.
+        mode: How it is compiled.
+        compiled: The Numba functions, to which it is added.
+        first: A statement that comes before its own.
+    """
+    key, arrays, checks = mode
     if function in compiled:
         return compiled[function]
     tree = syntax_of(function)
@@ -528,7 +570,8 @@ def _compilable(
         **METHODS,
         **{node.__name__: stub for node, stub in OPERATORS.items()},
         **{"wide": wide, "weak": weak, "unpack": unpack, "copy": copy_items, "set": set_item},
-        **{"PowerInPlace": power_in_place, "Invert": invert, "copied": copied},
+        **{"PowerInPlace": power_in_place, "Invert": invert, "copied": copied, "flat": flat},
+        "of_shape": of_shape,
     }
     namespace.update((f"{_OWN}{name}", value) for name, value in added.items())
     constants = {
@@ -540,6 +583,7 @@ def _compilable(
     namespace.update((plain, _compiled_as(uses[name])) for name, plain in constants.items())
     tree = _ReplaceModuleConstants(constants).visit(tree)
     tree.name, tree.decorator_list, tree.returns = f"{function.__name__}_{key}", [], None
+    tree.body[:0] = ast.parse(first).body
     for argument in tree.args.args:
         argument.annotation = None
     # Use the values of defaults, because the names in their expressions may have changed meaning.
@@ -555,10 +599,11 @@ def _compilable(
         **_NUMBA_OPTIONS,
         **WITHOUT_WRAPPERS,
         "_nrt": arrays,
+        "boundscheck": checks,
     }
     compiled[function] = result = numba.njit(namespace[tree.name], **options)
     for name, helper in helpers_of(function):
-        namespace[name] = _compilable(helper, key, compiled, arrays)
+        namespace[name] = _compilable(helper, mode, compiled)
     return result
 
 
@@ -658,9 +703,15 @@ def _namespace(program: Program, key: str, arrays: bool) -> dict[str, Any]:
         "Info": struct_constructor("Info", program.infos),
         "__name__": f"gymcore_jit_{short_key}",
     }
+    mode = _Mode(short_key, arrays, program.check_indices)
     for name, function in program.functions.items():
-        namespace[f"{name}_lane"] = _compilable(function, short_key, {}, arrays)
-    run_text(program.source(guards=arrays), program.name, namespace)
+        first = ""
+        if name == "observe" and program.layout[0] == "array":
+            argument = [*inspect.signature(function).parameters][-1]
+            (part,) = program.parts()
+            first = f"{argument} = {_OWN}of_shape({argument}, {part.shape})"
+        namespace[f"{name}_lane"] = _compilable(function, mode, {}, first)
+    run_text(program.source(guards=arrays or mode.checks), program.name, namespace)
     # Columns, outputs and actions share no memory. Without this knowledge, LLVM compares their
     # addresses before it runs vector code, and does not vectorize a loop that needs more than
     # eight comparisons.
@@ -703,7 +754,8 @@ def _machine() -> bytes:
 def _key_of(program: Program) -> str:
     """Return the cache key: a digest of the class, the values it uses, and the machine."""
     digest = hashlib.sha256(_machine())
-    digest.update(str(numba.config.BOUNDSCHECK).encode())  # changes whether code checks indices
+    checks = program.check_indices, numba.config.BOUNDSCHECK  # of Numba: of all code
+    digest.update(repr(checks).encode())
     digest.update(program.source().encode())
     for name, function in program.functions.items():
         digest.update(name.encode() + digest_of(function))

@@ -128,6 +128,7 @@ class _Kernel:
             fields_of(cls, "Infos"),
             layout,
             action,
+            cls.check_indices,
             0 if cls.agents is None else len(cls.agents.names),
             () if central is None else (Field("0", central[0], central[1] or (1,)),),
         )
@@ -260,6 +261,8 @@ class Env(NativeEnv[Any]):
     - `render(state, parameters)`, optional: any Python; returns a frame [height, width, 3] uint8.
     - `central_state(state, parameters, values)`, only with a `state_space` of arrays: writes all of
       the array `values`, for critics that see the whole world (`central_state` of a batch).
+    - `check_indices = False`, optional: compiled code then does not raise `IndexError` for indices
+      out of range, which may read and overwrite other memory.
     - `AGENTS`, optional: the number of agents in a world, their names, or a dict with the names of
       each group of agents that share spaces. The spaces are then those of one agent, or dicts of
       those of groups. In `step(state, parameters, action, rng, agents)`, `action` has the actions
@@ -268,8 +271,7 @@ class Env(NativeEnv[Any]):
 
     `rng` has the methods of the lane's `numpy.random.Generator` that draw numbers, with `size`.
     Functions may call other functions of their module and of `gymcore.jit.math`, create arrays, and
-    raise exceptions. They cannot use strings, lists and dicts. Compiled code does not check
-    indices: first run with `debug=True`, as `check_env` does.
+    raise exceptions. They cannot use strings, lists and dicts.
 
     A registered class makes single and vector environments like the built-in ones; `vector_class`
     is its `NativeVectorEnv`.
@@ -308,6 +310,7 @@ class Env(NativeEnv[Any]):
     arguments: ClassVar[tuple[str, ...]] = ("debug",)
     AGENTS: ClassVar[Names | None] = None
     state_space: ClassVar[Space | None] = None
+    check_indices: ClassVar[bool] = True
     _kernel: ClassVar[_Kernel | None] = None  # not inherited: every class has its own
     _functions: ClassVar[dict[str, Any]] = {}
 

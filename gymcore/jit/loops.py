@@ -42,7 +42,7 @@ from gymcore_ext.lanes.custom_kernel import FIRST_ARRAYS, LOOPS
 Namespace = dict[str, Any]
 
 # Length of arrays in a loop over listed lanes. The loop gets the number of listed lanes, not the
-# number of lanes of the batch, which Numba's optional index checks would need.
+# number of lanes of the batch.
 _ALL_LANES = "1 << 40"
 
 
@@ -57,6 +57,7 @@ class Program(NamedTuple):
     infos: tuple[Field, ...]
     layout: Layout
     action: tuple[Any, tuple[int, ...]]
+    check_indices: bool
     agents: int = 0
     central: tuple[Field, ...] = ()  # the array of the state for critics, if there is one
 
@@ -139,7 +140,7 @@ class Program(NamedTuple):
         dtype, shape = self.action
         row = (self.agents,) if self.agents else ()
         arrays = [
-            *self._columns(outputs=self._parts()),
+            *self._columns(outputs=self.parts()),
             _Array("actions", 2, shape, np.dtype(dtype)),
             _Array("rewards", 3, row, np.dtype("f8")),
             _Array("ends", 4, (*row, 2), np.dtype("u1"))
@@ -201,7 +202,7 @@ class Program(NamedTuple):
 
     def _source_over_listed(self, loop: str, call: str, *extra: str) -> str:
         outputs = {
-            **{"observe": self._parts(), "write_infos": self.infos},
+            **{"observe": self.parts(), "write_infos": self.infos},
             "central_state": self.central,
         }.get(loop, ())
         name, _, arguments = call.partition("(")
@@ -234,7 +235,7 @@ class Program(NamedTuple):
             lines += [f"        o_{f.name}[i] = info.{f.name}" for f in self.infos if not f.shape]
         return "\n".join(lines)
 
-    def _parts(self) -> tuple[Field, ...]:
+    def parts(self) -> tuple[Field, ...]:
         """Return the arrays of an observation; a number is an array of one element."""
         leaves = enumerate(leaves_of(self.layout))
         return tuple(Field(str(k), dtype, shape or (1,)) for k, (dtype, shape) in leaves)
@@ -258,7 +259,7 @@ class Program(NamedTuple):
         return _numbers("Parameters", self.parameters, values) if values else "None"
 
     def _observation(self) -> str:
-        leaves, dicts = iter(self._parts()), itertools.count()
+        leaves, dicts = iter(self.parts()), itertools.count()
 
         def expression(layout: Layout) -> str:
             if layout[0] == "array":

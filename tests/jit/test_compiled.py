@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gymcore import error, jit
+from gymcore import error, jit, spaces
 from gymcore.vector import AutoresetMode
 from tests.build.test_examples import ROOT
 from tests.jit.classes import CLASSES, Arm, CartPole, Errand, Everything
@@ -276,17 +276,89 @@ class Leaves(jit.Env):
         observation[1][0] = 0
 
 
-def test_code_checks_indices_if_numba_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1)  # NUMBA_BOUNDSCHECK=1
-    problems: list[Any] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: problems.append(unraisable))
+def test_an_index_out_of_range_raises() -> None:
     envs = Leaves.vector_class(2)
     envs.reset(seed=1)
-    for step in range(31):
-        assert bool(problems) is (step > 30)
+    for _ in range(30):
         envs.step([0, 1])
-    assert [repr(each.exc_value) for each in problems] == ["IndexError('index is out of bounds')"]
-    assert envs.get_attr("state")[1].steps == 30
+    with pytest.raises(IndexError, match="environment 0 raised IndexError in step"):
+        envs.step([0, 1])
+
+
+class Indices(jit.Env):
+    """Environment in which each action uses an index in another way."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
+    action_space = spaces.Discrete(13)
+
+    class State:
+        row: jit.array(float, 4)
+        grid: jit.array(float, 4, 3)
+        places: jit.array(int, 4)
+
+    class Parameters:
+        index: int = 0
+
+    def reset(state, parameters, rng):
+        state.row[:] = 1.0
+        state.grid[:] = 2.0
+
+    def step(state, parameters, action, rng):
+        i, value = parameters.index, 0.0
+        state.places[:] = i
+        if action == 0:
+            value = state.grid[0, i] + state.row[i]
+        elif action == 1:
+            state.grid[i, 0] += 1.0
+        elif action == 2:
+            state.grid[:, i] = 3.0
+        elif action == 3:
+            value = state.row[state.places].sum()
+        elif action == 4:
+            state.row[state.places] = 4.0
+        elif action == 5:
+            state.grid[state.places, 0] += 1.0
+        elif action == 6:
+            value = state.grid.flat[i]
+        elif action == 7:
+            state.grid.flat[i] = 5.0
+        elif action == 8:
+            state.grid.flat[state.places] = 6.0
+        elif action == 9:
+            value = np.delete(state.row, state.places)[0]
+        elif action == 10:
+            value = np.take_along_axis(state.grid, state.places.reshape(4, 1), 1)[0, 0]
+        elif action == 11:
+            value = np.take(state.row, i) + state.row[:i][-1] if i > 0 else 0.0
+        else:
+            state.row[i], state.row[0] = state.row[0], state.row[i]
+        return value, False
+
+    def observe(state, parameters, observation):
+        observation[0] = state.row.sum()
+        observation[1] = state.grid.sum()
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_every_use_of_an_index_out_of_range_raises(debug: bool) -> None:
+    inside, outside = Indices(index=2, debug=debug), Indices(index=1000, debug=debug)
+    inside.reset(seed=1)
+    for action in range(13):
+        inside.step(action)
+        outside.reset(seed=1)
+        with pytest.raises(IndexError):
+            outside.step(action)
+
+
+def test_indices_may_be_left_unchecked() -> None:
+    class Unchecked(Indices):
+        check_indices = False
+
+    env, checked = Unchecked(index=2), Indices(index=2)
+    for each in (env, checked):
+        each.reset(seed=1)
+    for action in range(13):
+        np.testing.assert_equal(env.step(action), checked.step(action))
 
 
 def test_all_modes_are_there() -> None:
