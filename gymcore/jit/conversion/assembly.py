@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -112,6 +113,7 @@ def _initial(unit: Unit, code: str) -> Iterator[str]:
     layouts = ((n, v) for n, v in unit.layouts.items() if n not in unit.assigned_by_reset)
     waiting = [(name, layout, unit.trace.initial.get(name)) for name, layout in layouts]
     for name, layout, value in waiting:
+        value = [*value] if isinstance(value, (deque, set)) else value
         parts, array = items_of(value) or {}, number_array(value)
         items = (layout.items or {}).items()
         waiting += [(f"{name}_{key}", item, parts.get(key)) for key, item in items]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from types import MethodType
 
@@ -75,6 +76,7 @@ _DRAWS = {
     "sample": "",
     "choices": "",
 }
+_OF_ENDS = ("appendleft", "popleft")
 _OVER_ARRAYS = ("any", "all", "min", "max")
 _SUM_OF = """\
     result = 0
@@ -116,6 +118,11 @@ class Calls(Expressions):
         growing = self.growing(node.args[0]) if called is len else None
         if growing is not None:
             return f"{growing.length}[0]"
+        lists = self.stored(node.args[0]) if called is len else None
+        if lists is not None and lists.layout.lists:
+            return str(lists.layout.lists)
+        if called is len and called_name(node.args[0]) == "set":
+            return f"len(np.unique({self.flat(self.items_in(node.args[0]))}))"
         if called is open:
             raise self.obstacle(node, "opens a file", "keep it out of `reset` and `step`")
         if is_builtin(called) and getattr(called, "__name__", "") not in _BUILTINS:
@@ -175,7 +182,7 @@ class Calls(Expressions):
         """Return the text for a call of a value's method; None if the call needs no change."""
         owner, name = method.value, method.attr
         growing = self.growing(owner)
-        if growing is not None and (name in FUNCTIONS or name == "clear"):
+        if growing is not None and name in (*FUNCTIONS[growing.kind], *_OF_ENDS, "clear"):
             return self.list_call(growing, name, node.args)
         if "np_random" in ast.unparse(owner) or self.bound(owner):
             return None
@@ -190,7 +197,7 @@ class Calls(Expressions):
         if name == "index" and len(node.args) == 1 and self.types(owner) <= {list}:
             body = _INDEX_OF
             if self.has_rows(owner) or self.elements(node.args[0]):
-                body = body.replace("items[index] == value", "(items[index] == value).all()")
+                body = body.replace("items[index] == value", self.rows_equal("items[index]"))
             arguments = {"items": self.flat(owner), "value": self.row(node.args[0])}
             return self.unit.call("index_of", body, **arguments)
         if name == "count" and len(node.args) == 1 and self.types(owner) <= {list}:
@@ -215,19 +222,38 @@ class Calls(Expressions):
             name: The method; "assign" for an assignment of all items.
             args: Its arguments.
         """
+        args = [*map(self.items_in, args)] if name in ("assign", "extend", "update") else args
         if name == "clear" or (name == "assign" and self.elements(args[0]) == []):
             return f"{growing.length}[0] = 0"
-        title, body, names = FUNCTIONS[name]
         texts = [*map(self.flat, args)] or ["-1"]
+        if name == "popleft":
+            name, texts = "pop", ["0"]
+        elif name == "appendleft" and growing.kind is list:
+            name, texts = "insert", ["0", *texts]
+        title, body, names = FUNCTIONS[growing.kind][name]
         if growing.has_rows:
             body = body.replace("value = items[place]", "value = items[place].copy()")
-            texts = [self.row(args[0])] if name == "remove" else texts
-        equal = "(items[place] == value).all()" if growing.has_rows else "items[place] == value"
+            texts = [self.row(args[0])] if "{equal}" in body and "values" not in names else texts
+        row = "items[place]"
+        equal = self.rows_equal(row) if growing.has_rows else f"{row} == value"
         is_part = isinstance(args[0], ast.Subscript) if args else False
-        texts[-1] += ".copy()" * (is_part and list in self.types(args[-1]))
+        texts[-1] += ".copy()" * (is_part and bool({list, np.ndarray} & self.types(args[-1])))
         body = body.replace("{equal}", equal)
         arguments = dict(zip(names, texts, strict=True))
         return self.unit.call(title, body, items=growing.items, count=growing.length, **arguments)
+
+    def items_in(self, node: ast.expr) -> ast.expr:
+        """Return the items in a set, or a call of `set` or `deque`; others as they are."""
+        known = self.known(node.func) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Set):
+            items: ast.expr = ast.List(node.elts, ast.Load())
+        elif known is not None and known.value in (deque, set) and isinstance(node, ast.Call):
+            items = node.args[0] if node.args else ast.List([], ast.Load())
+        else:
+            items = node
+        if isinstance(items, (ast.GeneratorExp, ast.SetComp)):
+            items = ast.ListComp(items.elt, items.generators)
+        return ast.copy_location(items, node)
 
     def _over_items(self, call: ast.Call, items: ast.expr, name: str) -> str | None:
         """Return the text for the call `name(items)`; None if the call needs no change."""
@@ -235,13 +261,18 @@ class Calls(Expressions):
             return f"np.{name}({comprehension(self, items, 'list')})"
         if isinstance(items, (ast.GeneratorExp, ast.ListComp)):
             return comprehension(self, items, name)
-        if isinstance(items, ast.Call) and called_name(items) == "reversed":
-            texts = self.elements(items.args[0])
-            return None if texts is None else tuple_of(texts[::-1])
+        if name == "reversed":
+            return self._reversed(items)
+        is_copy = name in ("list", "tuple") and isinstance(items, ast.Call)
+        if is_copy and isinstance(items, ast.Call) and called_name(items) == "reversed":
+            text = self._reversed(items.args[0])
+            return text if text.startswith("(") else f"{text}.copy()"
         if name == "sum" and ADDS_ERRORS and np.float64 in self.types(call):
             return self.unit.call("sum_of", _SUM_OF, items=self.argument(items))
         if name == "sorted":
             return f"np.sort({self.flat(items)})"
+        if name == "list" and isinstance(items, ast.Call) and called_name(items) == "range":
+            return f"np.arange({self.joined(items.args)})"
         if name in ("list", "tuple"):
             texts = self.short_items(items) if name == "tuple" else self.elements(items)
             if texts and isinstance(items, ast.Call):
@@ -252,7 +283,22 @@ class Calls(Expressions):
         is_array |= self.growing(items) is not None
         return f"np.{name}({self.text(items)})" if name in _OVER_ARRAYS and is_array else None
 
+    def _reversed(self, items: ast.expr) -> str:
+        """Return the text of `reversed(items)`."""
+        texts = self.elements(items)
+        if texts is not None:
+            return tuple_of(texts[::-1])
+        if called_name(items) != "range" or not isinstance(items, ast.Call):
+            return f"{self.enclosed(items)}[::-1]"
+        if len(items.args) == 3:
+            raise self.obstacle(items, "is a range with a step", "write the range backwards")
+        start, stop = ["0", *map(self.enclosed, items.args)][-2:]
+        return f"range({stop} - 1, {start} - 1, -1)"
+
     def _attribute(self, node: ast.Attribute) -> str | None:
+        growing = self.growing(node.value)
+        if growing is not None and growing.kind is deque and node.attr == "maxlen":
+            return f"len({growing.items})"
         record, is_env = self.record(node.value), self.is_self(node.value)
         if (record is not None or is_env) and self.stored(node) is None:
             defined = method_of(record.layout.kind if record else self.unit.cls, node.attr)
@@ -340,7 +386,7 @@ class Calls(Expressions):
         growing = self.growing(part) if is_constant and known is None else None
         if growing is not None:
             count = f"{title}_count"
-            list_of_items = Growing(title, count, growing.has_rows)
+            list_of_items = Growing(title, count, growing.has_rows, growing.kind)
             return {name: list_of_items}, {title: growing.items, count: growing.length}
         table = self.table(part) if record is None and known is None else None
         if table is not None and table.array() is None:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gymcore.jit.conversion.layouts import NUMBERS, code_of, number_array
+from gymcore.jit.conversion.lists import Growing
 from gymcore.jit.conversion.obstacles import ObstacleFound
 from gymcore.jit.conversion.scope import Alias, Scope, Stored, is_always_true, name_of
 from gymcore.jit.conversion.syntax import called_name, place_of
@@ -23,9 +24,14 @@ _Result = TypeVar("_Result")
 
 _HAS_ROW = """\
     for row in items:
-        if (row == value).all():
+        if {equal}:
             return True
     return False"""
+_IS_ROW = """\
+    for k in range(len(row)):
+        if row[k] != value[k]:
+            return False
+    return True"""
 _SIMPLE = re.compile(r"[\w.]+(\([^()]*\)|\[[^\[\]]*\])?")
 _NONE = type(None)
 _REFUSED = {
@@ -70,8 +76,11 @@ class Expressions(Scope):
                 return self._value_or_none(node, stored)
             if stored.layout.items is not None:
                 return tuple_of(self.elements(node) or [])
-            growing = self.growing(node)
-            return growing.text if growing is not None else f"state.{stored.name}"
+            if stored.layout.lists:
+                raise self.obstacle(node, "uses a list of lists as a whole", "loop over its lists")
+            return self._all_items(node) or f"state.{stored.name}"
+        if isinstance(node, ast.Subscript) and (items := self._all_items(node)):
+            return items
         is_test = isinstance(node, ast.Compare)
         is_test |= isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
         truth = self.truth(node) if isinstance(node, ast.expr) and is_test else None
@@ -80,6 +89,23 @@ class Expressions(Scope):
         handler = getattr(self, f"_{type(node).__name__.lower()}", None)
         result = handler(node) if handler else None
         return self.replaced(node) if result is None else str(result)
+
+    def growing(self, node: ast.AST) -> Growing | None:
+        """Return the list that grows that an expression is, or None."""
+        lists = self.stored(node.value) if isinstance(node, ast.Subscript) else None
+        if lists is None or not lists.layout.lists or not isinstance(node, ast.Subscript):
+            return super().growing(node)
+        known = self.known(node.slice)
+        if known is None:
+            return lists.list_at(self.enclosed(node.slice))
+        return lists.list_at(str(range(lists.layout.lists)[known.value]))
+
+    def _all_items(self, node: ast.AST) -> str:
+        """Return the text of the items of a list that grows; empty for other expressions."""
+        growing = self.growing(node)
+        if growing is not None and growing.kind is set:
+            raise self.obstacle(node, "depends on the order of the items of a set", "use a list")
+        return growing.text if growing is not None else ""
 
     def flag_of(self, node: ast.AST) -> str:
         """Return the text that tells whether an expression has a value; empty if it always has."""
@@ -203,8 +229,8 @@ class Expressions(Scope):
             return tuple_of(binding)
         elif isinstance(binding, Alias):
             return binding.text
-        elif (growing := self.growing(node)) is not None:
-            return growing.text
+        elif items := self._all_items(node):
+            return items
         elif isinstance(binding, Table):
             return self.table_text(binding, node)
         elif binding is None and node.id in self._locals and self.only_state:
@@ -269,21 +295,29 @@ class Expressions(Scope):
         known = self.known(node)
         if known is not None:
             return self.value_text(known.value, node)
-        starred = [item for item in node.elts if isinstance(item, ast.Starred)]
-        if any(self.elements(item.value) is None for item in starred):
+        if self._unpacks(node):
             texts = (
-                self.text(i.value) if i in starred else f"np.array([{self.row(i)}])"
+                self.text(i.value) if isinstance(i, ast.Starred) else f"np.array([{self.row(i)}])"
                 for i in node.elts
             )
             return f"np.concatenate({tuple_of([*texts])})"
-        if any(tuple in self.types(item) for item in node.elts):
+        kinds = [kind for item in node.elts for kind in self.kinds(item)]
+        shapes = {kind.shape for kind in kinds if kind.type is np.ndarray}
+        if any(kind.type is tuple for kind in kinds) or len(shapes) > 1:
             return tuple_of([*map(self.flat, node.elts)])
         return f"np.array({self.argument(node)})"
+
+    def _unpacks(self, node: ast.List) -> bool:
+        """Return whether a list unpacks a value of unknown length."""
+        starred = (item.value for item in node.elts if isinstance(item, ast.Starred))
+        return any(self.elements(value) is None for value in starred)
 
     def argument(self, node: ast.expr) -> str:
         """Return the text of an argument, which may be a list; lists of tuples become tuples."""
         if isinstance(node, ast.List) and any(tuple in self.types(item) for item in node.elts):
             return tuple_of([*map(self.argument, node.elts)])
+        if isinstance(node, ast.List) and self._unpacks(node):
+            return self.text(node)
         if isinstance(node, ast.List):
             return f"[{', '.join(map(self.argument, node.elts))}]"
         known = self.known(node)
@@ -377,8 +411,8 @@ class Expressions(Scope):
         return f"(not ({self.condition(operand)}))" if is_special else None
 
     def _is_list(self, node: ast.expr) -> bool:
-        """Return whether an expression is a list; `and` and `or` of lists become bools."""
-        return self.types(node) == {list} and not isinstance(node, ast.BoolOp)
+        """Return whether an expression is a list or set; `and` and `or` of these become bools."""
+        return self.types(node) in ({list}, {set}) and not isinstance(node, ast.BoolOp)
 
     def _is_special(self, node: ast.expr) -> bool:
         """Return whether the text of an operand as a condition may not be that of its value."""
@@ -467,6 +501,10 @@ class Expressions(Scope):
             return self.replaced(node, {part: self.narrow_operand(part) for part in operands})
         return None
 
+    def rows_equal(self, row: str) -> str:
+        """Return the text of the comparison of a row with `value`."""
+        return self.unit.call("is_row", _IS_ROW, row=row, value="value")
+
     def _identity(self, node: ast.Compare, right: ast.expr) -> str | None:
         """Return the text of a comparison with None, a bool or a member of an enumeration."""
         known, stored = self.known(right), self.stored(node.left)
@@ -508,7 +546,7 @@ class Expressions(Scope):
         return any(isinstance(n, (ast.Tuple, ast.List)) or self.types(n) & sequences for n in nodes)
 
     def _membership(self, node: ast.Compare, right: ast.expr) -> str | None:
-        known, stored = self.known(right), self.stored(right)
+        known, stored, growing = self.known(right), self.stored(right), self.growing(right)
         if known is not None and isinstance(known.value, (list, tuple, set, frozenset, dict, str)):
             tests = []
             for value in known.value:
@@ -523,11 +561,13 @@ class Expressions(Scope):
             test = f"({' or '.join(tests) or 'False'})"
         elif isinstance(right, (ast.Tuple, ast.List)):
             return self.replaced(node, {right: tuple_of([*map(self.flat, right.elts)])})
-        elif self.has_rows(right) or (
-            stored is not None and stored.layout.grows and self.elements(node.left)
-        ):
-            arguments = {"items": self.text(right), "value": self.row(node.left)}
-            test = self.unit.call("has_row", _HAS_ROW, **arguments)
+        elif self.has_rows(right) or (growing is not None and self.elements(node.left)):
+            rows = growing.text if growing is not None else self.text(right)
+            arguments = {"items": rows, "value": self.row(node.left)}
+            body = _HAS_ROW.replace("{equal}", self.rows_equal("row"))
+            test = self.unit.call("has_row", body, **arguments)
+        elif growing is not None:
+            test = f"np.any({growing.text} == {self.enclosed(node.left)})"
         elif stored is not None and len(stored.layout.shape) == 1:
             test = f"np.any({self.text(right)} == {self.enclosed(node.left)})"
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ __all__ = [
     "NUMBERS",
     "Layout",
     "code_of",
+    "growing_layout",
     "is_number",
     "items_of",
     "layout_of",
@@ -41,13 +43,16 @@ class Layout(NamedTuple):
     """The fields for a value: a number, an array, or a record of layouts.
 
     Attributes:
-        kind: Type of the value, such as float, np.ndarray, list, or a named tuple's class.
+        kind: Type of the value, such as float, np.ndarray, list, or a named tuple's class. A deque
+            without `maxlen` is a list.
         dtype: Type of a number, or of the elements of an array; None for a record.
         shape: Shape of an array.
         items: Layout of each item of a record, by name.
         optional: Whether the value may be None; a field of its own says whether it is.
-        grows: Whether the value is a list that has from 0 to `shape[0]` items. A field of its own,
-            an array of one element, has their number.
+        grows: Whether the value is a list, deque or set that has from 0 to `shape[0]` items. A
+            field of its own, an array of one element, has their number.
+        lists: For a list of lists that grow, their number; `shape[0]` and the field for the number
+            of items have a row for each.
     """
 
     kind: type
@@ -56,6 +61,7 @@ class Layout(NamedTuple):
     items: dict[str, Layout] | None = None
     optional: bool = False
     grows: bool = False
+    lists: int = 0
 
     def fields(self, name: str) -> Iterator[Field]:
         """Yield the fields of the state."""
@@ -66,7 +72,7 @@ class Layout(NamedTuple):
     def parts(self, name: str) -> list[Field]:
         """Return the fields without the one for None."""
         if self.grows and self.dtype is not None:
-            count = Field(self.length(name), np.dtype(np.int64), (1,))
+            count = Field(self.length(name), np.dtype(np.int64), (self.lists or 1,))
             return [Field(name, self.dtype, self.shape), count]
         if self.dtype is not None:
             return [Field(name, self.dtype, self.shape)]
@@ -102,6 +108,26 @@ class Layout(NamedTuple):
 def room(longest: int) -> int:
     """Return the room for a list that grows, after the largest number of items that it had."""
     return max(_LEAST_ROOM, 4 * longest)
+
+
+def growing_layout(values: Sequence[object], dtype: np.dtype, shape: tuple[int, ...]) -> Layout:
+    """Return the layout of lists, deques or sets that grow.
+
+    Args:
+        values: Some of them.
+        dtype: Type of their numbers.
+        shape: Shape of an array with room for their items.
+
+    Raises:
+        ValueError: If they are of different types, with the reason and a change.
+    """
+    kinds = {(type(value), getattr(value, "maxlen", None)) for value in values}
+    kind, maxlen = kinds.pop()
+    if kinds or maxlen == 0:
+        raise ValueError("is a list, a deque or a set in turn", "give it one type and maxlen")
+    if maxlen is not None:
+        return Layout(deque, dtype, (maxlen, *shape[1:]), grows=True)
+    return Layout(set if kind is set else list, dtype, shape, grows=True)
 
 
 def items_of(value: object) -> dict[str, object] | None:
@@ -182,15 +208,22 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
         return Layout(kind, np.dtype(np.int64))
     lengths = {len(v) for v in values if isinstance(v, (list, tuple, dict))}
     lengths |= {len(v) for v in values if isinstance(v, np.ndarray) and v.ndim}
-    if len(lengths) > 1 and kind is list:
-        if max(lengths) >= _LONGEST:
+    grows = all(isinstance(value, (deque, set)) for value in values)
+    if grows or (len(lengths) > 1 and kind is list):
+        lengths = {len(value) for value in values}
+        if max(lengths) >= _LONGEST and kind is list:
             raise ValueError(f"grows to {max(lengths)} items", _FIXED_LENGTH)
         items = [item for value in values for item in value]
-        part = _layout_of_values(items, is_assigned)
+        part = _layout_of_values(items, is_assigned) if items else Layout(float, np.dtype(float))
         if part.dtype is not None and not part.grows:
-            return Layout(list, part.dtype, (room(max(lengths)), *part.shape), grows=True)
+            return growing_layout(values, part.dtype, (room(max(lengths)), *part.shape))
     if len(lengths) > 1:
         raise ValueError("changes its length during an episode", _FIXED_LENGTH)
+    if kind is list and len(lengths) == 1 and _are_ragged(values):
+        part = _layout_of_values([item for value in values for item in value], is_assigned)
+        count = lengths.pop()
+        if part.dtype is not None and part.grows and not part.lists and count > 1:
+            return part._replace(kind=list, shape=(count, *part.shape), lists=count)
     arrays = [number_array(value) for value in values]
     valid = [array for array in arrays if array is not None]
     is_array = len(valid) == len(arrays) and len({array.shape for array in valid}) == 1
@@ -208,6 +241,12 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
     types = sorted({type(value).__name__ for value in values})
     change = _CHANGES.get(types[0], "make it a number or an array")
     raise ValueError(f"is {' or '.join(types)}, which a lane cannot have", change)
+
+
+def _are_ragged(lists: list[Any]) -> bool:
+    """Return whether the items of lists are lists of different lengths."""
+    items = [item for value in lists for item in value]
+    return all(type(item) is list for item in items) and len({len(item) for item in items}) > 1
 
 
 def _is_mixed(tuples: list[Any]) -> bool:

@@ -1,10 +1,12 @@
-"""Conversion of lists that grow: an array with room for their items, and their number.
+"""Conversion of lists, deques and sets that grow: arrays with room, and the number of items.
 
 The number is an array of one element, so that functions of the module change both.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from textwrap import indent
 from typing import NamedTuple
 
 import numpy as np
@@ -16,17 +18,19 @@ __all__ = ["FUNCTIONS", "Growing", "item_of"]
 
 
 class Growing(NamedTuple):
-    """A list that grows.
+    """A list, deque or set that grows.
 
     Attributes:
         items: The text of the array.
         length: The text of the array with the number of items.
         has_rows: Whether the items are tuples or lists.
+        kind: `deque` for one with `maxlen`, `set`, or `list`.
     """
 
     items: str
     length: str
     has_rows: bool
+    kind: type = list
 
     @property
     def text(self) -> str:
@@ -55,15 +59,15 @@ def item_of(kinds: set[Kind]) -> tuple[np.dtype, tuple[int, ...]] | None:
     return np.dtype({"b": "?", "f": "f8"}.get(kind, "i8")), (room(longest), *shapes.pop())
 
 
-_FULL = "a list has more items than the conversion has room for"
+_FULL = 'raise IndexError("a list has more items than the conversion has room for")'
 _APPEND = f"""\
     if count[0] == len(items):
-        raise IndexError("{_FULL}")
+        {_FULL}
     items[count[0]] = value
     count[0] += 1"""
 _INSERT = f"""\
     if count[0] == len(items):
-        raise IndexError("{_FULL}")
+        {_FULL}
     place = min(max(index + count[0] if index < 0 else index, 0), count[0])
     for k in range(count[0], place, -1):
         items[k] = items[k - 1]
@@ -80,13 +84,13 @@ _POP = """\
     return value"""
 _EXTEND = f"""\
     if count[0] + len(values) > len(items):
-        raise IndexError("{_FULL}")
+        {_FULL}
     for value in values:
         items[count[0]] = value
         count[0] += 1"""
 _ASSIGN = f"""\
     if len(values) > len(items):
-        raise IndexError("{_FULL}")
+        {_FULL}
     for k, value in enumerate(values):
         items[k] = value
     count[0] = len(values)"""
@@ -95,16 +99,66 @@ _REMOVE = """\
     while place < count[0] and not {equal}:
         place += 1
     if place == count[0]:
-        raise ValueError("list.remove(x): x not in list")
+        {missing}
     for k in range(place, count[0] - 1):
         items[k] = items[k + 1]
     count[0] -= 1"""
-FUNCTIONS = {
+_PUSH = """\
+if count[0] == len(items):
+    for k in range(count[0] - 1):
+        items[k] = items[k + 1]
+    count[0] -= 1
+items[count[0]] = value
+count[0] += 1"""
+_PUSH_LEFT = """\
+    count[0] = min(count[0] + 1, len(items))
+    for k in range(count[0] - 1, 0, -1):
+        items[k] = items[k - 1]
+    items[0] = value"""
+_PUSH_ALL = f"    for value in values:\n{indent(_PUSH, ' ' * 8)}"
+_ADD = f"""\
+place = 0
+while place < count[0] and not {{equal}}:
+    place += 1
+if place == len(items):
+    {_FULL}
+if place == count[0]:
+    items[place] = value
+    count[0] += 1"""
+_ADD_ALL = f"    for value in values:\n{indent(_ADD, ' ' * 8)}"
+_REMOVE_VALUE, _REMOVE_KEY, _DISCARD = (
+    _REMOVE.replace("{missing}", statement)
+    for statement in (
+        'raise ValueError("the value is not in the list")',
+        'raise KeyError("the value is not in the set")',
+        "return",
+    )
+)
+_Functions = dict[str, tuple[str, str, tuple[str, ...]]]
+_FUNCTIONS: _Functions = {
     "append": ("append_to", _APPEND, ("value",)),
     "insert": ("insert_into", _INSERT, ("index", "value")),
     "pop": ("pop_from", _POP, ("index",)),
-    "remove": ("remove_from", _REMOVE, ("value",)),
+    "remove": ("remove_from", _REMOVE_VALUE, ("value",)),
     "extend": ("extend", _EXTEND, ("values",)),
     "assign": ("assign_items", _ASSIGN, ("values",)),
+}
+_DEQUE_FUNCTIONS = {
+    "append": ("push_to", indent(_PUSH, " " * 4), ("value",)),
+    "appendleft": ("push_left", _PUSH_LEFT, ("value",)),
+    "extend": ("push_all", _PUSH_ALL, ("values",)),
+    "assign": ("assign_last", f"    count[0] = 0\n{_PUSH_ALL}", ("values",)),
+}
+_SET_FUNCTIONS: _Functions = {
+    "add": ("add_to", indent(_ADD, " " * 4), ("value",)),
+    "assign": ("assign_set", f"    count[0] = 0\n{_ADD_ALL}", ("values",)),
+    "discard": ("discard_from", _DISCARD, ("value",)),
+    "remove": ("remove_key", _REMOVE_KEY, ("value",)),
+    "update": ("add_all", _ADD_ALL, ("values",)),
+}
+FUNCTIONS: dict[type, _Functions] = {
+    list: _FUNCTIONS,
+    deque: {**_FUNCTIONS, **_DEQUE_FUNCTIONS},
+    set: _SET_FUNCTIONS,
 }
 """Name, statements and arguments of the function for each method; `assign` for `items = values`."""

@@ -100,6 +100,13 @@ def header(function: Expressions, target: ast.expr, items: ast.expr) -> tuple[st
     counter = ""
     inner = items.args[0] if isinstance(items, ast.Call) and items.args else items
     is_counted = called_name(items) == "enumerate" and isinstance(target, ast.Tuple)
+    lists = function.stored(inner if is_counted else items)
+    if lists is not None and lists.layout.lists:
+        names = target.elts if is_counted and isinstance(target, ast.Tuple) else [target]
+        name = ast.unparse(names[-1])
+        counter = f"{name}_index" if names == [target] else function.text(names[0])
+        function.bindings |= {counter: Alias(counter), name: lists.list_at(counter)}
+        return f"for {counter} in range({lists.layout.lists}):", []
     if is_counted and isinstance(target, ast.Tuple) and function.table(inner) is not None:
         counter, target, items = function.text(target.elts[0]), target.elts[1], inner
     table = function.table(items)
@@ -183,6 +190,7 @@ def _free_names(function: Expressions, node: ast.AST, targets: set[str]) -> set[
     return {
         *map(local_name, (used - targets) & function.source.names),
         *(growing.length for growing in lists if "." not in growing.length),
+        *(n.id for growing in lists for n in names_in(parsed(growing.items)) if n.id != "state"),
         *(local_name(n.id) for table in tables for n in names_in(*table.indices)),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -34,14 +35,24 @@ def with_field(before: Any, field: str, value: Any) -> object:
             return {**before, key: part}
         object.__setattr__(before, key, part)  # also if it is frozen
         return before
+    if isinstance(value, list):  # of arrays
+        return [_items_like(*pair) for pair in zip(before, value, strict=True)]
     if isinstance(value, np.ndarray) and value.ndim:
-        kind = type(before) if isinstance(before, (list, tuple)) else None
-        return kind(value.tolist()) if kind else value.copy()
+        return _items_like(before, value)
     number = None if value is None else np.asarray(value).item()
     if isinstance(before, str) and number is not None:
         return text_of(number)
     members = type(before) if isinstance(before, enum.Enum) else ()
     return next((member for member in members if code_of(member) == number), number)
+
+
+def _items_like(before: Any, values: np.ndarray) -> object:
+    """Return an array, or its numbers or rows in a sequence like the one that was there before."""
+    if not isinstance(before, (list, tuple, deque)):
+        return values.copy()
+    row = before[0] if before and isinstance(before[0], (list, np.ndarray)) else ()
+    rows: Any = values.tolist() if values.ndim == 1 else [_items_like(row, r) for r in values]
+    return deque(rows, before.maxlen) if isinstance(before, deque) else type(before)(rows)
 
 
 @functools.cache
@@ -71,7 +82,9 @@ def rendered(path: str, state: np.void, parameters: tuple[float, ...], **kwargs:
         flag, count = Layout.flag(name), Layout.length(name)
         value = None if flag in fields and not state[flag] else state[name]
         if value is not None and count in fields:
-            value = value[: state[count][0]]
+            pairs = zip([value] if len(state[count]) == 1 else value, state[count], strict=True)
+            lists = [items[:length] for items, length in pairs]
+            value = lists if len(lists) > 1 else lists[0]
         setattr(env, owner, with_field(attributes.get(owner), name[len(owner) + 1 :], value))
     names: tuple[str, ...] = getattr(parameters, "_fields", ())
     for name, number in zip(names, parameters, strict=True):

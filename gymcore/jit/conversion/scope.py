@@ -88,6 +88,12 @@ class Stored(NamedTuple):
         """The text of the field that is False if the value is None."""
         return f"state.{self.layout.flag(self.name)}"
 
+    def list_at(self, index: str) -> Growing:
+        """Return the list at an index, if it is a list of lists that grow."""
+        end = str(int(index) + 1) if index.isdigit() else f"{index} + 1"
+        length = f"state.{self.layout.length(self.name)}[{index} : {end}]"
+        return Growing(f"state.{self.name}[{index}]", length, len(self.layout.shape) > 2)
+
     def has_constant(self, name: str) -> bool:
         """Return whether the object has an attribute that does not change."""
         if name in vars(self.value):
@@ -350,23 +356,26 @@ class Scope:
             local = self.local_list(node.id) if binding is None else None
             return binding if isinstance(binding, Growing) else local[0] if local else None
         stored = self.stored(node)
-        if stored is None or not stored.layout.grows:
+        if stored is None or not stored.layout.grows or stored.layout.lists:
             return None
         name, layout, _ = stored
-        return Growing(f"state.{name}", f"state.{layout.length(name)}", len(layout.shape) > 1)
+        rows = len(layout.shape) > 1
+        return Growing(f"state.{name}", f"state.{layout.length(name)}", rows, layout.kind)
 
     def local_list(self, name: str) -> tuple[Growing, np.dtype, tuple[int, ...]] | None:
         """Return a local list that grows, with dtype and shape of the array; or None."""
         if name not in self.source.grown:
             return None
         kinds = set().union(*map(self.kinds, self.source.loads(name)))
-        array = item_of(kinds) if {kind.type for kind in kinds} <= {list} else None
-        title = local_name(name)
-        return array and (Growing(title, f"{title}_count", len(array[1]) > 1), *array)
+        types, title = {kind.type for kind in kinds} or {list}, local_name(name)
+        array = item_of(kinds) if types in ({list}, {set}) else None
+        kind = types.pop()
+        return array and (Growing(title, f"{title}_count", len(array[1]) > 1, kind), *array)
 
     def has_rows(self, node: ast.AST) -> bool:
-        """Return whether an expression was a list of lists or tuples."""
-        items = [kind.item for kind in self.kinds(node) if kind.type is list and kind.item]
+        """Return whether an expression was a list or set of lists or tuples."""
+        kinds = (kind for kind in self.kinds(node) if kind.type in (list, set))
+        items = [kind.item for kind in kinds if kind.item]
         return bool(items) and all(item.type in (list, tuple) for item in items)
 
     def record(self, node: ast.AST) -> Stored | None:

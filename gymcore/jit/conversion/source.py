@@ -25,7 +25,6 @@ from gymcore.specs.entry_points import load_env_creator
 from gymcore.specs.lookup import spec as spec_of
 
 __all__ = [
-    "GROWING",
     "MUTATING",
     "Source",
     "attributes_in",
@@ -47,12 +46,17 @@ MUTATING = frozenset(
     (
         *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill"),
         *("update", "add", "discard", "setdefault", "popitem", "popleft", "appendleft", "put"),
+        *("extendleft", "rotate"),
     )
 )
 """Methods that change the object that they belong to."""
 _ROLES = "observation", "info"
-GROWING = frozenset(("append", "extend", "insert", "pop", "remove"))
-"""Methods that change the length of a list."""
+_GROWING = frozenset(
+    (
+        *("append", "extend", "insert", "pop", "remove", "appendleft", "popleft"),
+        *("add", "discard", "update"),
+    )
+)  # methods that change the length of a list, a deque or a set
 _LIBRARIES = re.compile(
     r"(gymnasium|gym)\.(core|spaces|logger|utils|error|vector|wrappers)\b|gymcore\b|numpy\b"
 )
@@ -162,7 +166,7 @@ class Source:
     def grown(self) -> set[str]:
         """The local lists that a method changes in another block than that which creates them."""
         calls = (called_name(node).rpartition(".") for node in ast.walk(self.tree))
-        names = {owner for owner, _, method in calls if method in GROWING}
+        names = {owner for owner, _, method in calls if method in _GROWING}
         return {name for name in names & self.stores.keys() if not self.is_flat_list(name)}
 
     def output_role(self, name: str) -> str:

@@ -14,12 +14,20 @@ import numpy as np
 from gymcore.jit.conversion.calls import Calls
 from gymcore.jit.conversion.copies import copied, whole
 from gymcore.jit.conversion.layouts import Layout, number_array
+from gymcore.jit.conversion.lists import FUNCTIONS, Growing
 from gymcore.jit.conversion.loops import header, rounds
 from gymcore.jit.conversion.obstacles import ObstacleFound
 from gymcore.jit.conversion.outputs import write_info, write_observation
 from gymcore.jit.conversion.scope import Alias, Known, Local, Stored, name_of, named_table
 from gymcore.jit.conversion.source import changed_attributes, has_convertible_init
-from gymcore.jit.conversion.syntax import is_empty_list, keywords_of, loaded, name_at, names_in
+from gymcore.jit.conversion.syntax import (
+    called_name,
+    is_empty_list,
+    keywords_of,
+    loaded,
+    name_at,
+    names_in,
+)
 
 __all__ = ["Statements"]
 
@@ -275,8 +283,12 @@ class Statements(Calls):
             self._assign_items(node, target, value)
         elif self._is_unused(target):
             self._effects(value)
-        elif (stored := self.stored(target)) is not None:
+        elif (stored := self.stored(target)) is not None and stored.layout.lists:
+            self._store_lists(stored, value)
+        elif stored is not None:
             self._store(target, stored, value)
+        elif (growing := self.growing(loaded(target))) is not None:
+            self.emit(self.list_call(growing, "assign", [value]))
         elif isinstance(target, ast.Subscript) and ast.unparse(target.value) in self.outputs:
             write_info(self, ast.Dict([target.slice], [value]))
         else:
@@ -323,10 +335,14 @@ class Statements(Calls):
             self.outputs.add(name)
             self._write_output(role, value)
             return
+        is_only = self.source.stores[name] == 1
+        part = self._part_of_state(name, value) if is_only else None
+        if part is not None:
+            self.bindings[name] = part
+            return
         if is_empty_list(value) or self.local_list(name) is not None:
             self._assign_list(node, name, value)
             return
-        is_only = self.source.stores[name] == 1
         table, known = self.table(value), self.known(value)
         if table is not None and is_only and table.array() is None:
             for k, index in enumerate(table.indices):
@@ -336,20 +352,38 @@ class Statements(Calls):
             self.bindings[name] = known
         else:
             stored = self.stored(value)
-            copy = ""
+            is_table = known is not None and isinstance(known.value, (list, np.ndarray))
+            copy = ".copy()" if is_table and name in self.source.changed_items else ""
             if stored is not None and stored.layout.shape and name not in self.source.changed_items:
                 rebound = {name for name, is_whole in changed_attributes(self.source) if is_whole}
                 copy = ".copy()" if stored.name in rebound else ""
             is_row = isinstance(value, ast.Subscript) and self.has_rows(value.value)
             text = self.as_value(value) if stored is not None or is_row else self.flat(value)
-            copy = copy if text.startswith("state.") else ""
+            copy = copy if is_table or text.startswith("state.") else ""
             self.emit(f"{self.text(target)} = {text}{copy}", node.col_offset)
+
+    def _part_of_state(self, name: str, value: ast.expr) -> Stored | Growing | None:
+        """Return the object or list that grows in the state for which a name stands, or None."""
+        lists = self.stored(value.value) if isinstance(value, ast.Subscript) else None
+        if isinstance(value, ast.Subscript) and lists is not None and lists.layout.lists:
+            if not isinstance(value.slice, ast.Constant):
+                index = self.flat(value.slice)
+                self.emit(f"{name}_index = {index}")
+                value = ast.Subscript(value.value, name_at(f"{name}_index", value), ast.Load())
+                self.bindings[f"{name}_index"] = Alias(f"{name}_index")
+            return self.growing(value)
+        stored = self.stored(value)
+        rebound = {name for name, is_whole in changed_attributes(self.source) if is_whole}
+        if stored is None or stored.name in rebound:
+            return None
+        return self.record(value) or self.growing(value)
 
     def _assign_list(self, node: ast.stmt, name: str, value: ast.expr) -> None:
         """Emit `name = []` of a list to which items are appended, or another value of it."""
         local = self.local_list(name)
         if local is not None:
             growing, dtype, shape = local
+            value = self.items_in(value)
             title = "bool_" if dtype == np.bool_ else dtype.name
             self.emit(f"{growing.items} = np.empty({shape}, np.{title})")
             self.emit(f"{growing.length} = np.zeros(1, np.int64)")
@@ -379,12 +413,14 @@ class Statements(Calls):
         used = [part for part in target.elts if not self._is_unused(part)]
         parts = [self.stored(part) for part in used]
         special = any(p and (p.layout.optional or p.layout.shape or p.layout.items) for p in parts)
+        special |= any(self.growing(loaded(part)) for part in used)
         if special or len(used) < len(target.elts):
             if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
                 reason = "assigns several attributes at once"
                 raise self.obstacle(node, reason, "assign each in a statement")
             pairs = zip(target.elts, value.elts, strict=True)
-            self._assign_each(node, [(part, item) for part, item in pairs if part in used])
+            used_pairs = [(part, self.items_in(item)) for part, item in pairs if part in used]
+            self._assign_each(node, used_pairs)
             return
         is_display = isinstance(value, ast.Tuple) or self.table(value) is not None
         texts = self.elements(value) if is_display else None
@@ -453,6 +489,20 @@ class Statements(Calls):
         if layout.optional:  # after the value, which may depend on it
             self.emit(f"{stored.flag} = {other.flag if other and other.layout.optional else True}")
 
+    def _store_lists(self, stored: Stored, value: ast.expr) -> None:
+        """Emit the assignment of a list of lists that grow."""
+        part = value.generators[0] if isinstance(value, ast.ListComp) else None
+        if isinstance(value, ast.List) and len(value.elts) == stored.layout.lists:
+            for k, items in enumerate(value.elts):
+                self.emit(self.list_call(stored.list_at(str(k)), "assign", [items]))
+        elif isinstance(value, ast.ListComp) and part and called_name(part.iter) == "range":
+            name = f"{stored.name.strip('_')}_index"
+            self.bindings |= {ast.unparse(part.target): Alias(name), name: Alias(name)}
+            self.emit(f"for {name} in range({stored.layout.lists}):")
+            self.emit(f"    {self.list_call(stored.list_at(name), 'assign', [value.elt])}")
+        else:
+            raise self.obstacle(value, "is not written list by list", "write all lists")
+
     def _store_or_none(self, stored: Stored, value: ast.expr) -> None:
         """Emit the assignment of a value that is computed, and may be None."""
         if stored.layout.shape or stored.layout.items is not None or stored.layout.grows:
@@ -483,7 +533,11 @@ class Statements(Calls):
         if self._is_unused(target):
             return
         if (growing := self.growing(loaded(target))) is not None:
-            self.emit(self.list_call(growing, "extend", [node.value]))
+            operators = {ast.Add: "extend", ast.BitOr: "update"}
+            name = operators.get(type(node.op), "")
+            if name not in FUNCTIONS[growing.kind]:
+                raise self.obstacle(node, "changes a list, deque or set", "write it as a loop")
+            self.emit(self.list_call(growing, name, [node.value]))
             return
         stored, where = self.stored(target), self.text(loaded(target))
         operator = self.source.operator_of(node)

@@ -6,6 +6,7 @@ import ast
 import copy
 import functools
 import inspect
+from collections import deque
 from collections.abc import Callable, Sized
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
@@ -40,7 +41,7 @@ _PROBED = (
 class Kind(NamedTuple):
     """The type of a value, with dtype and shape of an array, and the length of a sequence.
 
-    Of a list or tuple, `item` is the kind of its first item.
+    Of a list, tuple or set, `item` is the kind of an item. A deque has the kind of a list.
     """
 
     type: type
@@ -52,8 +53,12 @@ class Kind(NamedTuple):
 def kind_of(value: object) -> Kind:
     """Return the kind of a value."""
     kind: Any = type(value)
-    if kind not in (np.ndarray, list, tuple, dict):
+    if kind not in (np.ndarray, list, tuple, dict, deque, set):
         return _scalar_kind(kind)
+    if isinstance(value, deque):
+        return kind_of([*value])
+    if isinstance(value, set):
+        return kind_of([*value][:1])._replace(type=set, shape=(len(value),))
     if isinstance(value, np.ndarray):
         return Kind(np.ndarray, value.dtype, value.shape)
     item = kind_of(value[0]) if isinstance(value, (list, tuple)) and value else None
@@ -69,7 +74,7 @@ def deep_kind(value: object, depth: int = 3) -> object:
     """Return the kind of a value with the kinds of its items."""
     if isinstance(value, (int, float, np.ndarray)):
         return kind_of(value)
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, deque)):
         return type(value), tuple(deep_kind(item, depth) for item in value)
     if isinstance(value, dict):
         return dict, tuple((key, deep_kind(item, depth)) for key, item in value.items())
@@ -172,7 +177,8 @@ class Trace:
         return tuple((name, "float32" in repr(kind)) for name, kind in kinds)
 
     def _lengths(self) -> dict[str, int]:
-        return {n: len(value) for n, value in vars(self.env).items() if isinstance(value, list)}
+        lists = ((n, v) for n, v in vars(self.env).items() if isinstance(v, (list, deque)))
+        return {n: len(v) for n, v in lists if getattr(v, "maxlen", None) is None}
 
     def _record(self, info: dict[str, object]) -> None:
         attributes = {n: value for n, value in vars(self.env).items() if n in self.names}
@@ -302,7 +308,7 @@ def _probe(name: str, number: int, *values: ast.expr) -> ast.Call:
 
 
 def _is_mutable(value: object) -> bool:
-    return isinstance(value, (np.ndarray, list)) or is_storable(type(value))
+    return isinstance(value, (np.ndarray, list, deque, set)) or is_storable(type(value))
 
 
 def _equal(first: Any, second: Any, depth: int = 3) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-from gymcore.jit.conversion.layouts import NUMBERS, Layout, layout_of, room
+from gymcore.jit.conversion.layouts import NUMBERS, Layout, growing_layout, layout_of, room
 from gymcore.jit.conversion.lists import item_of
 from gymcore.jit.conversion.obstacles import Obstacle
 from gymcore.jit.conversion.source import (
@@ -105,15 +106,17 @@ class Unit:
         self.bad: dict[str, tuple[str, str]] = {}
         for name in sorted(trace.names - {"np_random", "_np_random"}):
             samples = trace.samples.get(name) or [trace.initial.get(name)]
-            is_empty = all(isinstance(value, list) and not value for value in samples)
+            is_empty = all(isinstance(v, (list, deque, set)) and not v for v in samples)
             if name not in self.assigned:
                 samples = [*samples, trace.initial.get(name)]
             try:
                 if name in trace.steady:
                     raise ValueError("gains items in each step", "give it a fixed length")
                 is_assigned = name in self.assigned
-                layout = self._list_layout(name) if is_empty else layout_of(samples, is_assigned)
-                self.layouts[name] = layout
+                if is_empty:
+                    self.layouts[name] = self._list_layout(name, samples)
+                else:
+                    self.layouts[name] = layout_of(samples, is_assigned)
             except RecursionError:
                 self.bad[name] = "refers to itself", "keep it out of `reset` and `step`"
             except ValueError as problem:
@@ -130,19 +133,19 @@ class Unit:
         self.read -= (self.bad.keys() | lists) - needed
         self.begin()
 
-    def _list_layout(self, name: str) -> Layout:
+    def _list_layout(self, name: str, samples: list[object]) -> Layout:
         """Return the layout of a list that only has items while a function runs, or never."""
         array = item_of(self.trace.kinds_of_attribute(name))
         if array is None:
             raise ValueError("has items that are not numbers or tuples of numbers", "use arrays")
-        return Layout(list, *array, grows=True)
+        return growing_layout(samples, *array)
 
     def _with_room(self, name: str, layout: Layout) -> Layout:
         """Return a layout that has room, if it is a list that grows, for what a step adds to it."""
-        if not layout.grows:
+        if not layout.grows or layout.kind is deque or layout.lists:
             return layout
         kinds = self.trace.kinds_of_attribute(name)
-        longest = max((k.shape[0] for k in kinds if k.type is list and k.shape), default=0)
+        longest = max((k.shape[0] for k in kinds if k.type is layout.kind and k.shape), default=0)
         return layout._replace(shape=(max(layout.shape[0], room(longest)), *layout.shape[1:]))
 
     def begin(self) -> None:

@@ -415,8 +415,9 @@ class Harbor(gym.Env):
         return self._observation(), {}
 
     def _observation(self):
-        x, y = self.boat.place
-        return np.array([x, y, self.boat.speed, self.boat.fuel, self.chart.depth(x)])
+        boat = self.boat
+        x, y = boat.place
+        return np.array([x, y, boat.speed, boat.fuel, self.chart.depth(x)])
 
     def step(self, action, *, scale=0.5):
         def force(k, other=0.25):

@@ -143,7 +143,7 @@ class Obstacles(gym.Env):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.history = []
-        self.seen = set()
+        self.seen = {}
         return 0, {}
 
     def step(self, action):
@@ -151,7 +151,7 @@ class Obstacles(gym.Env):
 
         self.history.append({"action": action})
         if random.random() < 0.5:
-            self.seen.add(int(action))
+            self.seen[int(action)] = True
         with open("/dev/null"):
             pass
         return 0, 0.0, len(self.history) > 5, len(self.seen) > 1, {}
@@ -351,7 +351,7 @@ FEATURES = {
         "y += self.np_random.permutation(4)[0]",
     ),
     "results": ("y = np.float64(2.5) * self.x",),
-    "not": ("self.seen = {self.x}", "y = len(self.seen)"),
+    "not": ("self.seen = {self.x}", "y = 0", "for k in self.seen:", "    y += k"),
 }
 
 
@@ -364,7 +364,7 @@ def test_the_documentation_says_what_a_class_may_use(row, tmp_path, monkeypatch,
     text = HEAD.format(reset=reset, step=step, reward="y", info="{'x': self.x}")
     cls = class_of(row.replace(" ", "_"), text, tmp_path, monkeypatch).Case
     if row == "not":
-        with pytest.raises(error.ConversionError, match="an array of bools"):
+        with pytest.raises(error.ConversionError, match="order of the items of a set; use a list"):
             jit.convert(cls)
     else:
         assert issubclass(jit.convert(cls, seeds=2, steps=50), jit.Env)

@@ -1,7 +1,8 @@
-"""Lists that grow, in attributes and local variables."""
+"""Lists, deques and sets that grow, in attributes and local variables."""
 
 from __future__ import annotations
 
+from collections import deque
 from importlib.util import find_spec
 
 import numpy as np
@@ -61,10 +62,8 @@ class Worm(gym.Env):
         return self._grid(), reward, False, False, {"length": len(self.body)}
 
     def render(self):
-        frame = np.zeros((8, 8, 3), np.uint8)
-        for r, c in self.body:
-            frame[r, c] = 255
-        return frame
+        cells = [[(r, c) in self.body for c in range(8)] for r in range(8)]
+        return np.repeat(np.array(cells, np.uint8)[..., None] * 255, 3, axis=2)
 
 
 class Queue(gym.Env):
@@ -129,20 +128,186 @@ class Hoard(Queue):
         return self._observation(), float(len(self.coins)), False, False, {}
 
 
+class History(gym.Env):
+    """Deques with and without `maxlen`, of numbers and of arrays."""
+
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+    observation_space = spaces.Box(-np.inf, np.inf, (11,), np.float32)
+    action_space = spaces.Discrete(3)
+
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+        self.frames = deque(maxlen=3)
+        self.rewards = deque([1.0, 2.0], maxlen=20)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x, self.v = self.np_random.normal(size=2)
+        self.frames.clear()
+        self.rewards.clear()
+        self.actions = deque([0] * 4, maxlen=4)
+        self.orders = deque(k % 2 for k in range(2))
+        for _ in range(3):
+            self.frames.append(np.array([self.x, self.v]))
+        return self._observation(), {}
+
+    def _observation(self):
+        parts = [np.concatenate(self.frames), np.array([*self.actions, self.x])]
+        return np.concatenate(parts).astype(np.float32)
+
+    def step(self, action):
+        self.orders.append(int(action))
+        self.orders.appendleft(self.orders[-1])
+        self.v = 0.9 * self.v + 0.1 * (self.orders.popleft() - 1) + 0.01 * self.orders.popleft()
+        self.x += self.v
+        self.frames.append(self.frames[0])  # which is the one that drops out
+        self.frames.appendleft(np.array([self.x, self.v]))
+        self.actions.extend([action, 2, 1][: 1 + action])
+        for k in reversed(range(1, self.actions.maxlen)):
+            self.x += 0.01 * self.actions[k] * k
+        self.rewards.append(-abs(self.x))
+        is_full = len(self.rewards) == self.rewards.maxlen
+        reward = float(sum(self.rewards)) + len(set(self.actions))
+        return self._observation(), reward, is_full and self.rewards[0] < -0.5, False, {}
+
+    def render(self):
+        values = [*self.actions, *self.rewards, self.rewards.maxlen, *np.concatenate(self.frames)]
+        return np.array(values).astype(np.uint8)[:4, None].repeat(12).reshape(4, 4, 3)
+
+
+class Explorer(gym.Env):
+    """Sets of tuples and of numbers."""
+
+    observation_space = spaces.Box(0, 3, (5, 5), np.int8)
+    action_space = spaces.Discrete(4)
+    MOVES = ((0, 1), (1, 0), (0, -1), (-1, 0))
+
+    def _reaches_the_end(self):
+        waiting, seen = deque([(0, 0)]), {(0, 0)}
+        while waiting:
+            r, c = waiting.popleft()
+            if (r, c) == (4, 4):
+                return True
+            for dr, dc in self.MOVES:
+                cell = (r + dr, c + dc)
+                is_inside = 0 <= cell[0] < 5 and 0 <= cell[1] < 5
+                if is_inside and cell not in seen and not self.walls[cell[0], cell[1]]:
+                    seen.add(cell)
+                    waiting.append(cell)
+        return False
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.walls = np.ones((5, 5), dtype=bool)
+        while not self._reaches_the_end():
+            self.walls = self.np_random.random((5, 5)) < 0.3
+            self.walls.flat[[0, 24]] = False
+        self.place = (0, 0)
+        self.visited = {self.place}
+        self.keys = set(range(3))
+        return self._grid(), {"seen": 1}
+
+    def _grid(self):
+        grid = self.walls.astype(np.int8)
+        for r in range(5):
+            for c in range(5):
+                if (r, c) in self.visited:
+                    grid[r, c] = 2
+        return grid
+
+    def step(self, action):
+        r, c = self.place[0] + self.MOVES[action][0], self.place[1] + self.MOVES[action][1]
+        reward = 0.0
+        if 0 <= r < 5 and 0 <= c < 5 and not self.walls[r, c]:
+            self.place = (r, c)
+            reward += self.place not in self.visited
+            self.visited.add(self.place)
+            self.keys.discard(r)
+            if c in self.keys:
+                self.keys.remove(c)
+            elif not self.keys:
+                self.keys |= {c, r, c}
+            if self.place == (4, 4):
+                self.visited.clear()
+        done = len(self.keys) > 1 and 3 not in self.keys and self.place == (4, 4)
+        return self._grid(), reward, done, False, {"seen": len(self.visited)}
+
+
+class Piles(gym.Env):
+    """A list of lists that grow."""
+
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+    observation_space = spaces.Box(-np.inf, np.inf, (7,), np.float64)
+    action_space = spaces.MultiDiscrete([3, 3])
+
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.piles = [list(range(4, 0, -1)), [], []]
+        self.marks = [[(k, 1)] for k in range(2)]
+        return self._observation(), {"largest": 4}
+
+    def _observation(self):
+        tops = [0] * 3
+        for k, pile in enumerate(self.piles):
+            if pile:
+                tops[k] = pile[-1]
+        total = sum(len(marks) for marks in self.marks)
+        return np.array([*tops, *[len(pile) for pile in self.piles], total], np.float64)
+
+    def step(self, action):
+        source, target = action
+        marks = self.marks[target % 2]
+        marks.append((int(source), len(self.piles)))
+        if len(marks) > 3:
+            self.marks[-1] = [(0, 0)]
+        if not self.piles[source]:
+            return self._observation(), -1.0, False, False, {"largest": 0}
+        item = self.piles[source].pop()
+        self.piles[target].append(item)
+        if self.np_random.random() < 0.1:
+            self.piles[1] += [7, 8]
+            self.piles[0], self.marks[0] = [], []
+        largest = max(len(pile) for pile in self.piles)
+        reward = float(sum(x * y for pairs in self.marks for x, y in pairs))
+        return self._observation(), reward, largest > 9, False, {"largest": largest}
+
+    def render(self):
+        frame = np.zeros((3, 16, 3), np.uint8)
+        for row, pile in enumerate(self.piles):
+            frame[row, : len(pile), 0] = pile
+            frame[row, :, 1] = (0, 0) in self.marks[row % 2]
+        return frame
+
+
+class Ordered(Explorer):
+    """A set whose order matters."""
+
+    def step(self, action):
+        for key in self.keys:
+            if key != action:
+                return self._grid(), float(key), False, False, {"seen": 0}
+        return self._grid(), 0.0, True, False, {"seen": self.keys.pop()}
+
+
 @pytest.fixture
 def interpreted(monkeypatch):
     """Compile nothing."""
     monkeypatch.setenv("GYMCORE_JIT", "0")
 
 
-@pytest.mark.parametrize("cls", [Worm, Queue])
+@pytest.mark.parametrize("cls", [Worm, Queue, History, Explorer, Piles])
 def test_lists_that_grow(cls, interpreted):
     assert issubclass(jit.convert(cls, seeds=3, steps=100), jit.Env)
 
 
 @pytest.mark.soak
 @pytest.mark.skipif(find_spec("numba") is None, reason="needs numba")
-@pytest.mark.parametrize("cls", [Worm, Queue, "gymnasium.envs.toy_text.blackjack:BlackjackEnv"])
+@pytest.mark.parametrize(
+    "cls", [Worm, Queue, History, Explorer, "gymnasium.envs.toy_text.blackjack:BlackjackEnv"]
+)
 def test_compiled_lists(cls):
     assert issubclass(jit.convert(cls), jit.Env)
 
@@ -152,11 +317,18 @@ def test_what_only_rendering_reads_is_left_out():
     assert "body: jit.array(int, " in text and "drawn" not in text
 
 
-def test_rendering_reads_the_items_that_a_list_has(interpreted):
-    env, original = jit.convert(Worm, seeds=1, steps=30)(render_mode="rgb_array"), Worm()
+def test_the_order_of_a_set_is_an_obstacle():
+    with pytest.raises(error.ConversionError, match="order of the items of a set") as raised:
+        jit.convert(Ordered)
+    assert [obstacle.expression for obstacle in raised.value.obstacles] == ["self.keys"]
+
+
+@pytest.mark.parametrize("cls", [Worm, History, Piles])
+def test_rendering_reads_the_items_that_a_list_has(cls, interpreted):
+    env, original = jit.convert(cls, seeds=1, steps=30)(render_mode="rgb_array"), cls()
     for each in (env, original):
         each.reset(seed=1)
-        each.step(0)
+        each.step(each.action_space.sample() * 0)
     np.testing.assert_array_equal(env.render(), original.render())
 
 
