@@ -157,6 +157,12 @@ class Calls(Expressions):
         raise self.obstacle(node, f"calls a function of {module}", change)
 
     def _library_call(self, node: ast.Call, called: object) -> str:
+        given = keywords_of(node)
+        if isinstance(called, np.ufunc) and {*given} == {"out", "where"}:
+            if not isinstance(given["out"], ast.Call):
+                raise self.obstacle(node, "writes into an array", "use `np.where`")
+            plain = f"np.{called.__name__}({self.joined(node.args)})"
+            return f"np.where({self.flat(given['where'])}, {plain}, {self.flat(given['out'])})"
         arguments = self.each(self.argument, node.args)
         texts: dict[ast.AST, str] = dict(zip(node.args, arguments, strict=True))
         if isinstance(node.func, ast.Attribute) and _is_array_method(called):
@@ -184,7 +190,7 @@ class Calls(Expressions):
         growing = self.growing(owner)
         if growing is not None and name in (*FUNCTIONS[growing.kind], *_OF_ENDS, "clear"):
             return self.list_call(growing, name, node.args)
-        if "np_random" in ast.unparse(owner) or self.bound(owner):
+        if self.is_generator(owner) or self.bound(owner):
             return None
         if name in ("item", "tolist") and not node.args:
             is_array = np.ndarray in self.types(owner)

@@ -61,7 +61,8 @@ def converted(
         raise error.ArgumentTypeError(f"policy: expected a function, got {policy!r}")
     cls, arguments = find_class(env)
     arguments.update(kwargs)
-    text, doubts = _converted(cls, arguments)
+    text, unit = _converted(cls, arguments)
+    doubts = unit.doubts
     try:
         result = class_of_text(cls.__name__, cls.__module__, text)
         env_of_result = result()
@@ -69,6 +70,7 @@ def converted(
         raise error_of(cls.__name__, [*doubts, _obstacle_of(problem, cls, text)]) from problem
     try:
         options: dict[str, Any] = {"steps": steps, "policy": policy, "tolerance": tolerance}
+        options["reseeds"] = unit.seeds_itself
         prove(cls(**arguments), env_of_result, seeds=range(seeds), **options)
     except error.ConversionError as problem:
         if problem.__cause__ is not None:
@@ -85,8 +87,8 @@ def converted_text(env: object, **kwargs: object) -> str:
     return _converted(cls, {**arguments, **kwargs})[0]
 
 
-def _converted(cls: type, arguments: dict[str, object]) -> tuple[str, list[Obstacle]]:
-    """Return the text, and what may make its results differ."""
+def _converted(cls: type, arguments: dict[str, object]) -> tuple[str, Unit]:
+    """Return the text, and what is known about the class."""
     for name in ("reset", "step"):
         if not is_convertible(method_of(cls, name)):
             advice = "has no source in Python", "write it in a file"
@@ -112,7 +114,7 @@ def _converted(cls: type, arguments: dict[str, object]) -> tuple[str, list[Obsta
     text = converted_module(unit, action, arguments)
     if text is None:
         raise error_of(cls.__name__, unit.obstacles)
-    return formatted(text), unit.doubts
+    return formatted(text), unit
 
 
 def _obstacle_of(problem: BaseException, cls: type, text: str) -> Obstacle:

@@ -252,7 +252,7 @@ class Expressions(Scope):
 
     def _attribute(self, node: ast.Attribute) -> str | None:
         record, is_env = self.record(node.value), self.is_self(node.value)
-        if (record is not None or is_env) and node.attr in ("np_random", "_np_random"):
+        if (record is not None or is_env) and node.attr in self.unit.generators:
             if self.unit.seeded:
                 return "rng"
             change = "call `super().reset(seed=seed)` first"
@@ -286,6 +286,9 @@ class Expressions(Scope):
             return self.value_text(known.value, node)
         if isinstance(node.ctx, ast.Load) and (table := self.table(node)) is not None:
             return self.table_text(table, node)
+        if isinstance(node.slice, ast.Slice):
+            texts = self.elements(node)
+            return None if texts is None else tuple_of(texts)
         if isinstance(node.slice, ast.Tuple) or self.types(node.slice) != {tuple}:
             return None
         place = self.elements(node.slice)
@@ -338,6 +341,14 @@ class Expressions(Scope):
             return self.short_items(node.args[0]) if len(node.args) == 1 else None
         if isinstance(binding := self.bound(node), list):
             return binding
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            owner, part = self.stored(node.value), node.slice
+            ends = [end and self.known(end) for end in (part.lower, part.upper, part.step)]
+            are_known = ends.count(None) == 3 - len([*ast.iter_child_nodes(part)])
+            if owner is None or owner.layout.items is None or not are_known:
+                return None
+            numbers: list[Any] = [end and end.value for end in ends]
+            return (self.elements(node.value) or [])[slice(*numbers)]
         stored = self.stored(node)
         if stored is not None and not stored.layout.grows:
             name, layout, _ = stored

@@ -35,6 +35,7 @@ _FIXED_LENGTH = "give it a fixed length, such as an array and a count"
 _CHANGES = {
     "set": "make it an array of bools",
     "dict": "make it an array, or an attribute for each key",
+    **dict.fromkeys(("Random", "RandomState"), "draw from `self.np_random`"),
 }
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 

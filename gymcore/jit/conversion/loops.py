@@ -5,18 +5,18 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from gymcore.jit.conversion.expressions import Expressions, tuple_of, word_in
-from gymcore.jit.conversion.scope import Alias, Binding, Known
+from gymcore.jit.conversion.scope import Alias, Binding, Known, Stored
 from gymcore.jit.conversion.syntax import called_name, name_at, names_in, parsed
 from gymcore.jit.conversion.tables import Table
-from gymcore.jit.conversion.unit import local_name
+from gymcore.jit.conversion.unit import Restart, local_name
 
-__all__ = ["ADDS_ERRORS", "comprehension", "header", "rounds"]
+__all__ = ["ADDS_ERRORS", "comprehension", "header", "known_rounds", "rounds", "unrolled"]
 
 ADDS_ERRORS = sys.version_info >= (3, 12)
 """Whether `sum` adds the rounding errors of a sum of Python's floats to it (Neumaier).
@@ -86,6 +86,63 @@ def _parallel_rounds(
     return result
 
 
+def unrolled(
+    function: Expressions,
+    node: ast.AST,
+    items: list[dict[str, Binding]],
+    convert: Callable[[int], str],
+) -> list[str]:
+    """Return the results of a function for each round, in which names stand for its values.
+
+    Args:
+        function: The function of the original.
+        node: What is written round by round.
+        items: What the names stand for in each round.
+        convert: The function of the number of the round.
+    """
+    before, around = dict(function.bindings), function.round
+    texts = []
+    for k, names in enumerate(items):
+        function.bindings |= names
+        function.round = *around, (node, k)
+        texts.append(convert(k))
+    function.bindings, function.round = before, around
+    return texts
+
+
+def known_rounds(function: Expressions, node: ast.expr) -> list[dict[str, Binding]] | None:
+    """Return the rounds of a comprehension over known values; None for other expressions.
+
+    Attributes that their number depends on are constants from now on.
+    """
+    if not isinstance(node, ast.ListComp):
+        return None
+    part = node.generators[0]
+    names = {n.attr for n in ast.walk(part.iter) if isinstance(n, ast.Attribute)}
+    if not names <= function.unit.fixed:
+        function.unit.fixed |= names
+        raise Restart
+    known = function.known(part.iter)
+    if known is None or len(node.generators) > 1 or part.ifs:
+        return None
+    return [dict(_matched(part.target, value)) for value in known.value]
+
+
+def _over_objects(
+    function: Expressions, node: ast.ListComp | ast.GeneratorExp, name: str
+) -> str | None:
+    """Return the text of a comprehension over objects in the state; None for others."""
+    part = node.generators[0]
+    items = rounds(function, part.target, part.iter) or []
+    are_objects = any(isinstance(value, Stored) for names in items for value in names.values())
+    if not are_objects or len(node.generators) > 1 or part.ifs:
+        return None
+    texts = unrolled(function, node, items, lambda _: function.flat(node.elt))
+    if name in ("any", "all"):
+        return f"({(' or ' if name == 'any' else ' and ').join(texts)})"
+    return f"sum({tuple_of(texts)})" if name == "sum" else f"np.array([{', '.join(texts)}])"
+
+
 def _matched(target: ast.expr, value: Any) -> Iterator[tuple[str, Known]]:
     """Yield the names of a target with the values that it gives them."""
     if isinstance(target, ast.Tuple):
@@ -145,6 +202,8 @@ def comprehension(function: Expressions, node: ast.ListComp | ast.GeneratorExp, 
         node: The comprehension.
         name: The function of its items: "any", "all", "sum", "list" or "tuple".
     """
+    if (text := _over_objects(function, node, name)) is not None:
+        return text
     width = _width(function, node.elt) if name == "list" else 0
     is_zip = any("zip(" in ast.unparse(part.iter) for part in node.generators)
     if name not in ("any", "all", "sum", "list", "tuple") or width is None or is_zip:

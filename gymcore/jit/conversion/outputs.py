@@ -10,7 +10,8 @@ from gymcore import spaces
 from gymcore.jit.conversion.calls import Calls
 from gymcore.jit.conversion.copies import copied, whole
 from gymcore.jit.conversion.layouts import Layout, is_number, layout_of
-from gymcore.jit.conversion.syntax import called_name, parsed
+from gymcore.jit.conversion.scope import Alias
+from gymcore.jit.conversion.syntax import called_name, name_at, parsed
 from gymcore.spaces.space import Space
 
 __all__ = ["write_info", "write_observation"]
@@ -35,6 +36,10 @@ def write_observation(
             parts = dict(zip((key and key.value for key in keys), value.values, strict=False))
         elif isinstance(value, (ast.Tuple, ast.List)):
             parts = dict(enumerate(value.elts))
+        elif isinstance(space, spaces.Tuple):
+            texts = function.elements(value) or []
+            function.bindings |= {text: Alias(text) for text in texts}
+            parts = {k: name_at(text, value) for k, text in enumerate(texts)}
         inner = space.spaces
         for key, part in inner.items() if isinstance(inner, dict) else enumerate(inner):
             if key not in parts:

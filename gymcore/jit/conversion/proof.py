@@ -28,6 +28,7 @@ def prove(
     steps: int,
     policy: Callable[[object], object] | None,
     tolerance: float,
+    reseeds: bool,
 ) -> None:
     """Run both environments; raise `ConversionError` at the first difference.
 
@@ -38,6 +39,7 @@ def prove(
         steps: Number of steps for each seed.
         policy: Function from an observation to an action; None for random actions.
         tolerance: Largest difference of floats, relative to the larger value or 1.
+        reseeds: Whether every `reset` gets a seed, because the original may make a generator in it.
     """
     action_space, title = original.action_space, type(converted).__name__
     action_space.seed(seeds.start)
@@ -46,7 +48,7 @@ def prove(
         for step in range(steps):
             place = f"{title} differs from the original: seed {seed}, step {step}"
             if ended:
-                given = next_seed.pop() if next_seed else None
+                given = next_seed.pop() if next_seed else seed + 1000 * step if reseeds else None
                 wanted = _result(f"{place}: the original", original.reset, seed=given)
                 got = _result(f"{place}: it", converted.reset, seed=given)
                 ended = False
@@ -68,8 +70,8 @@ def prove(
 
 
 def _stream(env: object) -> object:
-    """Return the state of the generator of an environment; None if it has none."""
-    rng = getattr(env, "np_random", None)
+    """Return the state of a generator, or of that of an environment; None if it has none."""
+    rng = env if isinstance(env, np.random.Generator) else getattr(env, "np_random", None)
     return rng.bit_generator.state if isinstance(rng, np.random.Generator) else None
 
 

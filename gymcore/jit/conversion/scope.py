@@ -229,13 +229,17 @@ class Scope:
             if self.record(node) is not None:
                 return True
             name = node.attr
-            changes = name in self.unit.trace.names or "np_random" in name
+            changes = name in self.unit.trace.names | self.unit.generators
             is_property = isinstance(method_of(self.unit.cls, name), property)
             return not changes and not is_property and self.unit.parameter(name) is None
         if isinstance(node, ast.Call) and called_name(node).partition("(")[0] != "super":
             function = self.known(node.func)  # never evaluated if it has effects itself
             return function is not None and _is_pure(function.value)
         return isinstance(node, _PURE_NODES)
+
+    def is_generator(self, node: ast.AST) -> bool:
+        """Return whether an expression is an attribute with a generator."""
+        return isinstance(node, ast.Attribute) and node.attr in self.unit.generators
 
     def is_self(self, node: ast.AST) -> bool:
         """Return whether an expression is `self`."""
@@ -337,6 +341,8 @@ class Scope:
         owner = self.stored(node.value)
         if owner is None or owner.layout.items is None:
             return None
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            return None  # see `Expressions.elements`
         keys = list(owner.layout.items)
         if isinstance(node, ast.Attribute) and node.attr not in keys:
             return None

@@ -13,13 +13,13 @@ import numpy as np
 
 from gymcore.jit.conversion.calls import Calls
 from gymcore.jit.conversion.copies import copied, whole
-from gymcore.jit.conversion.layouts import Layout, number_array
+from gymcore.jit.conversion.layouts import Layout, items_of, number_array
 from gymcore.jit.conversion.lists import FUNCTIONS, Growing
-from gymcore.jit.conversion.loops import header, rounds
+from gymcore.jit.conversion.loops import header, known_rounds, rounds, unrolled
 from gymcore.jit.conversion.obstacles import ObstacleFound
 from gymcore.jit.conversion.outputs import write_info, write_observation
 from gymcore.jit.conversion.scope import Alias, Known, Local, Stored, name_of, named_table
-from gymcore.jit.conversion.source import changed_attributes, has_convertible_init
+from gymcore.jit.conversion.source import changed_attributes, has_convertible_init, is_storable
 from gymcore.jit.conversion.syntax import (
     called_name,
     is_empty_list,
@@ -27,6 +27,7 @@ from gymcore.jit.conversion.syntax import (
     loaded,
     name_at,
     names_in,
+    without_continue,
 )
 
 __all__ = ["Statements"]
@@ -37,6 +38,7 @@ _IGNORED = re.compile(
 )
 # Exceptions of this converter for syntax that it does not expect.
 _UNEXPECTED = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
+_MOST_OBJECTS = 16  # in a list
 _VALUE = " as a value"  # in the role of `reset` and `step` that return the observation
 # Changes and draws, which a function that only observes must not contain.
 _CHANGES = re.compile(
@@ -140,14 +142,16 @@ class Statements(Calls):
         return self.block(statements)
 
     def _do_for(self, node: ast.For) -> bool | None:
-        unrolled = rounds(self, node.target, node.iter)
+        by_round = rounds(self, node.target, node.iter)
         jumps = (ast.Break, ast.Continue)
-        if unrolled and not any(isinstance(part, jumps) for part in ast.walk(node)):
+        body = without_continue(node.body) if by_round else node.body
+        has_jumps = any(isinstance(part, jumps) for s in body for part in ast.walk(s))
+        if by_round and not has_jumps:
             before, ends = self.round, False
-            for k, bindings in enumerate(unrolled):
+            for k, bindings in enumerate(by_round):
                 self.bindings |= bindings
                 self.round = *before, (node, k)
-                ends = ends or self._inlined(node.body)
+                ends = ends or self._inlined(body)
             self.round = before
             return ends or (bool(node.orelse) and self._inlined(node.orelse))
         head, first = header(self, node.target, node.iter)
@@ -217,6 +221,8 @@ class Statements(Calls):
         owner, _, method = ast.unparse(call.func).rpartition(".")
         if isinstance(call.func, ast.Attribute) and self._is_unused(call.func.value):
             return
+        if self.is_converted_call(call) and self._only_seeds(call):
+            return
         items = self.bindings.get(owner)
         if isinstance(items, list) and method == "append":
             items.append(f"{owner}_{len(items)}")
@@ -229,10 +235,16 @@ class Statements(Calls):
             text = self._base_call(call) if self._base(call) else self.text(call)
             self.emit(text, node.col_offset)
 
+    def _only_seeds(self, call: ast.Call) -> bool:
+        """Return whether a function only makes a generator, such as `seed` of earlier versions."""
+        changed = {name for name, _ in changed_attributes(self.unit.source_of(self.called(call)))}
+        return bool(changed) and changed <= self.unit.generators
+
     def _effects(self, *nodes: ast.AST) -> None:
         """Emit the calls in expressions that draw, or that may change the state."""
         for node in nodes:
-            draws = isinstance(node, ast.Call) and "np_random." in ast.unparse(node.func)
+            called = node.func if isinstance(node, ast.Call) else None
+            draws = isinstance(called, ast.Attribute) and self.is_generator(called.value)
             if draws or self.is_converted_call(node):
                 self.emit(self.text(node))
             else:
@@ -277,6 +289,8 @@ class Statements(Calls):
             names = self.joined([observation, *others] if is_value else others)
             call = self._base_call(base, returns_observation=is_value)
             self.emit(f"{names} = {call}" if names else call)
+        elif any(self.is_generator(part) for part in getattr(target, "elts", [target])):
+            return  # the lane's generator has been seeded
         elif isinstance(target, ast.Name):
             self._assign_name(node, target, value)
         elif isinstance(target, ast.Tuple):
@@ -474,6 +488,8 @@ class Statements(Calls):
             self.emit(self.converted_call(value, method))
         elif (growing := self.growing(target)) is not None:
             self.emit(self.list_call(growing, "assign", [value]))
+        elif layout.kind is list and self._objects(stored, value):
+            pass
         elif layout.items is not None:
             fields, texts = layout.parts(name), self._record_items(value, layout)
             if texts is None or len(texts) != len(fields):
@@ -488,6 +504,32 @@ class Statements(Calls):
         self._present = before
         if layout.optional:  # after the value, which may depend on it
             self.emit(f"{stored.flag} = {other.flag if other and other.layout.optional else True}")
+
+    def _objects(self, stored: Stored, value: ast.expr) -> bool:
+        """Emit the assignment of a list of objects; return whether it is one."""
+        parts, values = [*(stored.layout.items or {}).items()], items_of(stored.value) or {}
+        if not all(is_storable(layout.kind) for _, layout in parts):
+            return False
+        nodes = value.elts if isinstance(value, ast.List) else [value] * len(parts)
+        is_display = isinstance(value, ast.List)
+        items = [{} for _ in parts] if is_display else known_rounds(self, value)
+        if items is None or not len(items) == len(nodes) == len(parts):
+            return False
+        if len(parts) > _MOST_OBJECTS:
+            reason = f"is a list of {len(parts)} objects, for each of which code is written"
+            raise self.obstacle(value, reason, "use arrays")
+
+        def assign(k: int) -> str:
+            key, layout = parts[k]
+            name = f"{stored.name}_{key}"
+            self.bindings[name] = part = Stored(name, layout, values.get(key))
+            node = nodes[k]
+            node = node.elt if isinstance(node, ast.ListComp) else node
+            self._store(name_at(name, value), part, node)
+            return name
+
+        unrolled(self, value, items, assign)
+        return True
 
     def _store_lists(self, stored: Stored, value: ast.expr) -> None:
         """Emit the assignment of a list of lists that grow."""
@@ -522,6 +564,14 @@ class Statements(Calls):
             parameters = inspect.signature(layout.kind).parameters
             texts = {name: self.value_text(parameters[name].default, value) for name in missing}
             return [texts[n] if n in texts else self.flat(given[n]) for n in names]
+        replaces = isinstance(value, ast.Call) and called_name(value).endswith("._replace")
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and replaces:
+            given, texts_before = keywords_of(value), self.elements(value.func.value) or []
+            before = dict(zip(names, texts_before, strict=True))
+            return [self.flat(given[n]) if n in given else before[n] for n in names]
+        if isinstance(value, ast.DictComp):
+            items = known_rounds(self, ast.ListComp(value.value, value.generators)) or []
+            return unrolled(self, value, items, lambda _: self.flat(value.value))
         if isinstance(value, ast.Dict):
             return [*map(self.flat, value.values)]
         if isinstance(alias := self.bound(value), Alias):

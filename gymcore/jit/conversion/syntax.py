@@ -15,6 +15,7 @@ __all__ = [
     "names_in",
     "parsed",
     "place_of",
+    "without_continue",
 ]
 
 
@@ -57,6 +58,19 @@ def loaded(target: ast.expr) -> ast.expr:
     if isinstance(read, (ast.Tuple, ast.List, ast.Name, ast.Attribute, ast.Subscript)):
         read.ctx = ast.Load()
     return read
+
+
+def without_continue(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements of a loop with `else` instead of `continue` in conditions."""
+    for k, statement in enumerate(body):
+        if not isinstance(statement, ast.If) or statement.orelse:
+            continue
+        *first, jump = statement.body
+        if isinstance(jump, ast.Continue):
+            rest = without_continue(body[k + 1 :])
+            first = first or [ast.copy_location(ast.Pass(), jump)]
+            return [*body[:k], ast.copy_location(ast.If(statement.test, first, rest), statement)]
+    return body
 
 
 def place_of(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:

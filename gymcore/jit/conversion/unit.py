@@ -83,6 +83,8 @@ class Unit:
         parameters: Attribute and value of each parameter.
         constants: The constants of the module.
         helpers: The converted functions, in the order of their definitions.
+        generators: The attributes with a generator, which are the lane's in converted code.
+        seeds_itself: Whether `reset` assigns a generator.
         seeded: Whether `reset` has seeded the generator.
         obstacles: Code that cannot be converted.
         doubts: Code whose results may differ.
@@ -104,7 +106,11 @@ class Unit:
         self.fixed = {name for source in self.sources for name in _length_attributes(source)}
         self.layouts: dict[str, Layout] = {}
         self.bad: dict[str, tuple[str, str]] = {}
-        for name in sorted(trace.names - {"np_random", "_np_random"}):
+        values = {**trace.initial, **vars(trace.env)}.items()
+        self.generators = {n for n, v in values if isinstance(v, np.random.Generator)}
+        self.generators |= {"np_random", "_np_random"}
+        self.seeds_itself = bool(self.generators & self.assigned_by_reset)
+        for name in sorted(trace.names - self.generators):
             samples = trace.samples.get(name) or [trace.initial.get(name)]
             is_empty = all(isinstance(v, (list, deque, set)) and not v for v in samples)
             if name not in self.assigned:
@@ -153,7 +159,7 @@ class Unit:
         self.parameters: dict[str, tuple[str, object]] = {}
         self.constants: dict[str, object] = {}
         self.helpers: dict[str, Helper] = {}
-        self.seeded = False
+        self.seeded = self.seeds_itself
         self.active: set[ast.FunctionDef] = set()
         self.texts: dict[tuple[object, ...], Helper] = {}
         self.info_layouts: dict[str, Layout] = {}

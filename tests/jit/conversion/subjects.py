@@ -10,6 +10,7 @@ import numpy as np
 
 import gymcore as gym
 from gymcore import spaces
+from gymcore.utils import seeding
 
 
 class Docking(gym.Env):
@@ -515,6 +516,82 @@ class Fleet(gym.Env):
         return self._observation(), reward, self.stock["ore"] == 0, False, {}
 
 
+class Track(NamedTuple):
+    x: float
+    speed: float
+    steps: int = 0
+
+
+class Squad(gym.Env):
+    """A list of objects, a named tuple that is replaced, and a generator of its own."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (9,), np.float64)
+    action_space = spaces.Discrete(3)
+
+    def __init__(self, count=3):
+        self.count = count
+        self.random = np.random.default_rng()
+
+    def reset(self, *, seed=None, options=None):
+        if seed is not None:
+            self.random = np.random.default_rng(seed)
+        self.crafts = [Craft(self.random.uniform(-1, 1)) for _ in range(self.count)]
+        self.track = Track(self.random.normal(), 0.0)
+        self.lost = [False] * self.count
+        self.totals = {name: price for name, (price, _) in LOADS.items()}
+        return self._observation(), {"first": self.track.steps}
+
+    def _observation(self):
+        apart = [np.array([craft.x, craft.heading - self.track.x]) for craft in self.crafts]
+        rest = [self.totals["ore"], *self.track[:2]]
+        return np.concatenate([np.array(apart).flatten(), rest])
+
+    def step(self, action):
+        reward = 0.0
+        for k, craft in enumerate(self.crafts):
+            if self.lost[k]:
+                reward -= 0.1
+                continue
+            craft.speed = self.random.normal(action - 1, 0.5)
+            craft.step(0.1, 1.0)
+            if craft.is_lost:
+                self.lost[k] = True
+                continue
+            reward += craft.x
+        x, speed, steps = self.track
+        self.track = self.track._replace(x=x + 0.1 * speed, steps=steps + 1)
+        self.totals["ore"] += sum(craft.x for craft in self.crafts)
+        if any(craft.x > 5.0 for craft in self.crafts):
+            self.track = self.track._replace(speed=0.5)
+        safe = np.divide(1.0, reward, out=np.zeros_like(self.track.x), where=reward > 0.5)
+        ended = all(craft.is_lost for craft in self.crafts)
+        return self._observation(), reward + safe, ended, False, {"first": self.track.steps}
+
+
+class Cells(gym.Env):
+    """A tuple as an observation, and a method `seed` as in earlier versions of Gym."""
+
+    observation_space = spaces.Tuple((spaces.Discrete(5), spaces.Discrete(4)))
+    action_space = spaces.Discrete(4)
+
+    def seed(self, seed=None):
+        self.np_random, seed = seeding.np_random(seed)
+        return [seed]
+
+    def reset(self, *, seed=None, options=None):
+        self.seed(seed)
+        self.cell = (int(self.np_random.integers(5)), 3)
+        return self.cell, {}
+
+    def step(self, action):
+        row, column = self.cell
+        if action < 2:
+            self.cell = ((row + 1) % 5, column)
+        else:
+            self.cell = (row, max(0, column - self.np_random.integers(2)))
+        return self.cell, 0.5, self.cell == (0, 0), False, {}
+
+
 class Alarm(enum.Enum):
     QUIET = "quiet"
     LOUD = "loud"
@@ -595,5 +672,5 @@ class Rescue(gym.Env):
 
 CLASSES = (
     *(Docking, GridWorld, Snake, Inventory, Pursuit, Derived, Delegating, PartlyObserved),
-    *(Harbor, Wrapped, Fleet, Sums, Rescue),
+    *(Harbor, Wrapped, Fleet, Sums, Rescue, Squad, Cells),
 )

@@ -20,7 +20,7 @@ import gymcore as gym
 from gymcore import error, jit, spaces
 from gymcore.jit.conversion import converted_text, saved
 from tests.docs.test_environment_pages import rows
-from tests.jit.conversion.subjects import CLASSES, Docking, GridWorld, Harbor, Snake, Wind
+from tests.jit.conversion.subjects import CLASSES, Docking, GridWorld, Harbor, Snake, Squad, Wind
 
 GYMNASIUM = (
     *("classic_control.cartpole:CartPoleEnv", "classic_control.mountain_car:MountainCarEnv"),
@@ -61,6 +61,11 @@ def test_compiled_class(cls):
 def test_arguments_of_the_constructor(interpreted):
     cls = jit.convert(GridWorld, seeds=2, steps=50, size=9)
     assert cls.observation_space["agent"].high.tolist() == [8, 8]
+
+
+def test_many_objects_are_an_obstacle():
+    with pytest.raises(error.ConversionError, match=r"list of 20 objects.*; use arrays"):
+        jit.convert(Squad, count=20)
 
 
 def test_numbers_of_the_constructor_are_parameters(interpreted):
