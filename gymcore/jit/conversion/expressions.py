@@ -253,6 +253,10 @@ class Expressions(Scope):
     def _attribute(self, node: ast.Attribute) -> str | None:
         record, is_env = self.record(node.value), self.is_self(node.value)
         if (record is not None or is_env) and node.attr in self.unit.generators:
+            self.unit.drawn.add(node.attr.strip("_"))
+            if len(self.unit.drawn) > 1:
+                change = "draw from `self.np_random` only"
+                raise self.obstacle(node, "draws from a second generator", change)
             if self.unit.seeded:
                 return "rng"
             change = "call `super().reset(seed=seed)` first"

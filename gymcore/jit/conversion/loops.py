@@ -157,6 +157,7 @@ def header(function: Expressions, target: ast.expr, items: ast.expr) -> tuple[st
     counter = ""
     inner = items.args[0] if isinstance(items, ast.Call) and items.args else items
     is_counted = called_name(items) == "enumerate" and isinstance(target, ast.Tuple)
+    is_counted &= isinstance(items, ast.Call) and len(items.args) == 1 and not items.keywords
     lists = function.stored(inner if is_counted else items)
     if lists is not None and lists.layout.lists:
         names = target.elts if is_counted and isinstance(target, ast.Tuple) else [target]

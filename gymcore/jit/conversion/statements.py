@@ -22,6 +22,7 @@ from gymcore.jit.conversion.scope import Alias, Known, Local, Stored, name_of, n
 from gymcore.jit.conversion.source import changed_attributes, has_convertible_init, is_storable
 from gymcore.jit.conversion.syntax import (
     called_name,
+    counted,
     is_empty_list,
     keywords_of,
     loaded,
@@ -533,13 +534,13 @@ class Statements(Calls):
 
     def _store_lists(self, stored: Stored, value: ast.expr) -> None:
         """Emit the assignment of a list of lists that grow."""
-        part = value.generators[0] if isinstance(value, ast.ListComp) else None
+        counter = counted(value)
         if isinstance(value, ast.List) and len(value.elts) == stored.layout.lists:
             for k, items in enumerate(value.elts):
                 self.emit(self.list_call(stored.list_at(str(k)), "assign", [items]))
-        elif isinstance(value, ast.ListComp) and part and called_name(part.iter) == "range":
+        elif isinstance(value, ast.ListComp) and counter:
             name = f"{stored.name.strip('_')}_index"
-            self.bindings |= {ast.unparse(part.target): Alias(name), name: Alias(name)}
+            self.bindings |= {counter: Alias(name), name: Alias(name)}
             self.emit(f"for {name} in range({stored.layout.lists}):")
             self.emit(f"    {self.list_call(stored.list_at(name), 'assign', [value.elt])}")
         else:

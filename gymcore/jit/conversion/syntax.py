@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 __all__ = [
     "called_name",
+    "counted",
     "is_empty_list",
     "keywords_of",
     "loaded",
@@ -58,6 +59,15 @@ def loaded(target: ast.expr) -> ast.expr:
     if isinstance(read, (ast.Tuple, ast.List, ast.Name, ast.Attribute, ast.Subscript)):
         read.ctx = ast.Load()
     return read
+
+
+def counted(node: ast.AST) -> str:
+    """Return the name that counts the items of a comprehension from 0; empty for others."""
+    if not isinstance(node, ast.ListComp) or len(node.generators) > 1 or node.generators[0].ifs:
+        return ""
+    part = node.generators[0]
+    is_count = isinstance(part.iter, ast.Call) and len(part.iter.args) == 1
+    return ast.unparse(part.target) if is_count and called_name(part.iter) == "range" else ""
 
 
 def without_continue(body: list[ast.stmt]) -> list[ast.stmt]:

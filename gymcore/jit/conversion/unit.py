@@ -86,6 +86,7 @@ class Unit:
         generators: The attributes with a generator, which are the lane's in converted code.
         seeds_itself: Whether `reset` assigns a generator.
         seeded: Whether `reset` has seeded the generator.
+        drawn: The attributes with a generator that code has drawn from, without underscores.
         obstacles: Code that cannot be converted.
         doubts: Code whose results may differ.
     """
@@ -159,7 +160,7 @@ class Unit:
         self.parameters: dict[str, tuple[str, object]] = {}
         self.constants: dict[str, object] = {}
         self.helpers: dict[str, Helper] = {}
-        self.seeded = self.seeds_itself
+        self.seeded, self.drawn = self.seeds_itself, set[str]()
         self.active: set[ast.FunctionDef] = set()
         self.texts: dict[tuple[object, ...], Helper] = {}
         self.info_layouts: dict[str, Layout] = {}

@@ -229,6 +229,17 @@ CASES = {
         *("pass", "self.x", "{}"),
         *("self.np_random", "call `super().reset(seed=seed)` first"),
     ),
+    "two_generators": (
+        *("super().reset(seed=seed); self.own = np.random.default_rng(seed)", "pass"),
+        *("self.own.random() + self.np_random.random()", "{}"),
+        *("self.np_random", "draw from `self.np_random` only"),
+    ),
+    "lists_that_count_from_one": (
+        "super().reset(seed=seed); self.piles = [[k] for k in range(1, 4)]",
+        "if len(self.piles[0]) < 3:\n            self.piles[0].append(1)",
+        *("len(self.piles[0])", "{}"),
+        *("[[k] for k in range(1, 4)]", "write all lists"),
+    ),
     "type_of_values": (
         "super().reset(seed=seed)",
         "least = min(action[0] * np.float32(0.1), self.np_random.random() - 0.5)",
