@@ -587,8 +587,61 @@ def set_item(typing_context, array, index, items):
     is_basic = all(isinstance(part, types.Integer | types.SliceType) for part in parts)
     copies = is_array(array) and is_array(items) and is_basic
     function = _assign_part if copies else operator.setitem
+    function = _assign_masked if _is_mask(array, index) else function
     result, generate = _call(typing_context, function, (array, index, items))
     return result(array, index, items), generate
+
+
+@intrinsic
+def get_item(typing_context, array, index):
+    """Return `array[index]`, also for masks of several axes, which Numba does not take."""
+    function = _masked if _is_mask(array, index) else operator.getitem
+    result, generate = _call(typing_context, function, (array, index))
+    return result(array, index), generate
+
+
+def _is_mask(array, index):
+    is_mask = is_array(index) and isinstance(index.dtype, types.Boolean)
+    return is_array(array) and is_mask and index.ndim == array.ndim > 1
+
+
+@jitable
+def _check_mask(array, mask):
+    if array.shape != mask.shape:
+        raise IndexError("expected a mask of the shape of the array")
+
+
+@_internal
+def _masked(array, mask):
+    def masked(array, mask):
+        _check_mask(array, mask)
+        result, count = np.empty(mask.sum(), array.dtype), 0
+        for place, is_chosen in np.ndenumerate(mask):
+            if is_chosen:
+                result[count] = array[place]
+                count += 1
+        return result
+
+    return masked
+
+
+@_internal
+def _assign_masked(array, mask, items):
+    has_items = is_array(items)
+
+    def assign(array, mask, items):
+        _check_mask(array, mask)
+        if has_items:
+            items = items.copy()  # it may overlap the array
+            if items.size not in (1, mask.sum()):
+                raise ValueError("expected a value for each element that the mask chooses")
+        count = 0
+        for place, is_chosen in np.ndenumerate(mask):
+            if is_chosen:
+                array[place] = items[count % len(items)] if has_items else items
+                count += 1
+
+    return assign
 
 
 @_internal

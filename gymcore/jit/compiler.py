@@ -49,6 +49,7 @@ from gymcore.jit.compiled_numpy import (
     copied,
     copy_items,
     flat,
+    get_item,
     invert,
     outcome,
     power_in_place,
@@ -299,6 +300,15 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.copy_location(ast.Call(called, list(arguments), []), arguments[0])
 
 
+def _possible_masks(tree: ast.AST) -> set[str]:
+    """Return the names that may be arrays of bools: arguments, and results of operations."""
+    values = (ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)
+    assigned = (n for n in ast.walk(tree) if isinstance(n, ast.Assign))
+    targets = (t for n in assigned if isinstance(n.value, values) for t in n.targets)
+    names = {target.id for target in targets if isinstance(target, ast.Name)}
+    return names | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+
+
 class _Compilable(ast.NodeTransformer):
     """Changes a function to the form that Numba compiles with the results of the interpreter.
 
@@ -307,8 +317,8 @@ class _Compilable(ast.NodeTransformer):
     constants, and prints are removed.
     """
 
-    def __init__(self, uses: dict[str, Any], arrays: bool) -> None:
-        self._uses, self._arrays = uses, arrays
+    def __init__(self, uses: dict[str, Any], arrays: bool, masks: set[str]) -> None:
+        self._uses, self._arrays, self._masks = uses, arrays, masks
         self._num_names = 0
 
     def _operation(
@@ -343,8 +353,15 @@ class _Compilable(ast.NodeTransformer):
                 node.value = _call("copied", node.value)
         if not (self._arrays or isinstance(node.op, ast.Pow)):
             return self.generic_visit(node)
+        has_calls = any(isinstance(part, ast.Call) for part in ast.walk(node))
+        target: Any = node.target
+        is_item = isinstance(target, ast.Subscript) and not has_calls
+        if is_item and self._may_be_mask(target.slice):
+            read = ast.parse(ast.unparse(node.target), mode="eval").body
+            changed = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
+            return self.visit_Assign(ast.copy_location(ast.Assign([node.target], changed), node))
         calls: list[ast.stmt] = []
-        target: Any = self._without_calls(node.target, calls)
+        target = self._without_calls(node.target, calls)
         node.target = target
         read = ast.parse(ast.unparse(target), mode="eval").body
         self.generic_visit(node)
@@ -414,8 +431,20 @@ class _Compilable(ast.NodeTransformer):
         return ast.copy_location(ast.Tuple(node.elts, node.ctx), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        is_call = self._arrays and self._may_be_mask(node.slice)
         self.generic_visit(node)
-        return _call("wide", node) if isinstance(node.ctx, ast.Load) else node
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return _call("wide", _call("get", node.value, node.slice) if is_call else node)
+
+    def _may_be_mask(self, index: ast.expr) -> bool:
+        """Return whether an index may be an array of bools."""
+        if isinstance(index, ast.Name):
+            return index.id in self._masks
+        if isinstance(index, ast.BinOp):
+            return isinstance(index.op, (ast.BitAnd, ast.BitOr, ast.BitXor))
+        is_inverted = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.Invert)
+        return is_inverted or isinstance(index, (ast.Compare, ast.Attribute))
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
@@ -561,7 +590,7 @@ def _compilable(
             "it into a file or a notebook, or run it with debug=True"
         )
     uses = {name: value for node, name, value in uses_of(function) if node is not None}
-    tree = _Compilable(uses, arrays).visit(tree)
+    tree = _Compilable(uses, arrays, _possible_masks(tree)).visit(tree)
     builtins = {function.__name__: function for function in (abs, all, any, pow, round, sum)}
     values = {**builtins, **referenced_values(function)}
     namespace = {name: _compiled_as(value) for name, value in values.items()}
@@ -570,6 +599,7 @@ def _compilable(
         **METHODS,
         **{node.__name__: stub for node, stub in OPERATORS.items()},
         **{"wide": wide, "weak": weak, "unpack": unpack, "copy": copy_items, "set": set_item},
+        "get": get_item,
         **{"PowerInPlace": power_in_place, "Invert": invert, "copied": copied, "flat": flat},
         "of_shape": of_shape,
     }

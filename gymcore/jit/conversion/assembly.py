@@ -117,7 +117,8 @@ def _initial(unit: Unit, code: str) -> Iterator[str]:
         parts, array = items_of(value) or {}, number_array(value)
         items = (layout.items or {}).items()
         waiting += [(f"{name}_{key}", item, parts.get(key)) for key, item in items]
-        if array is None or not array.any() or not word_in(f"state.{name}", code):
+        is_zero = array is None or (not array.any() and not layout.grows)
+        if array is None or is_zero or not word_in(f"state.{name}", code):
             continue
         if layout.optional:
             yield f"state.{layout.flag(name)} = True"

@@ -105,6 +105,13 @@ class Calls(Expressions):
                 return text
         elif isinstance(called, type) and issubclass(called, enum.Enum):
             return self.text(node.args[0])
+        elif isinstance(node.func, ast.Attribute) and isinstance(
+            getattr(called, "__self__", None), (list, tuple)
+        ):
+            text = self._method(node, node.func)
+            if text is not None:
+                return text
+            return self._foreign(node, called)
         elif called is not None and name_of(called) is None and not _is_array_method(called):
             return self._foreign(node, called)
         value_of_test = node.args[0] if called is bool and node.args else None
@@ -158,6 +165,8 @@ class Calls(Expressions):
 
     def _library_call(self, node: ast.Call, called: object) -> str:
         given = keywords_of(node)
+        if called is np.argsort and {*given} <= {"axis"}:
+            return f"{self.replaced(node)[:-1]}, kind='stable')"
         if isinstance(called, np.ufunc) and {*given} == {"out", "where"}:
             if not isinstance(given["out"], ast.Call):
                 raise self.obstacle(node, "writes into an array", "use `np.where`")
@@ -200,18 +209,21 @@ class Calls(Expressions):
         items = self.elements(owner) if name == "values" and self.stored(owner) else None
         if items is not None:
             return tuple_of(items)
-        if name == "index" and len(node.args) == 1 and self.types(owner) <= {list}:
+        if name == "index" and len(node.args) == 1 and self.types(owner) <= {list, tuple}:
             body = _INDEX_OF
             if self.has_rows(owner) or self.elements(node.args[0]):
                 body = body.replace("items[index] == value", self.rows_equal("items[index]"))
             arguments = {"items": self.flat(owner), "value": self.row(node.args[0])}
             return self.unit.call("index_of", body, **arguments)
+        if growing is not None and growing.width and name in ("sort", "count"):
+            raise self.obstacle(node, "sorts or counts tuples", "write it as a loop")
         if name == "count" and len(node.args) == 1 and self.types(owner) <= {list}:
             return f"({self.text(owner)} == {self.enclosed(node.args[0])}).sum()"
         if name in MUTATING - {"fill", "sort"}:
             self.text(owner)
             stored = self.stored(owner)
-            if stored and stored.layout.kind is list and stored.layout.dtype is not None:
+            can_grow = stored is not None and not stored.layout.grows and name != "reverse"
+            if stored and can_grow and stored.layout.kind is list and stored.layout.dtype:
                 self.unit.let_grow(stored.name)
             change = "use an array of fixed length and a count"
             raise self.obstacle(node, "changes the length of a list", change)
@@ -228,25 +240,43 @@ class Calls(Expressions):
             name: The method; "assign" for an assignment of all items.
             args: Its arguments.
         """
+        if name == "assign" and called_name(args[0]).endswith("deque"):
+            self._check_maxlen(args[0], growing)
         args = [*map(self.items_in, args)] if name in ("assign", "extend", "update") else args
         if name == "clear" or (name == "assign" and self.elements(args[0]) == []):
             return f"{growing.length}[0] = 0"
-        texts = [*map(self.flat, args)] or ["-1"]
+        if len(args) > len(FUNCTIONS[growing.kind].get(name, ("", "", args))[2]):
+            raise self.obstacle(args[1], "is one of several arguments", "write a call for each")
+        texts = [*map(self.value_of, args)] or ["-1"]
+        if name in ("assign", "extend", "update") and growing.items in texts[-1]:
+            is_display = self.elements(args[-1]) is not None
+            texts[-1] = texts[-1] if is_display else f"({texts[-1]}).copy()"
         if name == "popleft":
             name, texts = "pop", ["0"]
         elif name == "appendleft" and growing.kind is list:
             name, texts = "insert", ["0", *texts]
         title, body, names = FUNCTIONS[growing.kind][name]
-        if growing.has_rows:
+        if growing.width:
             body = body.replace("value = items[place]", "value = items[place].copy()")
             texts = [self.row(args[0])] if "{equal}" in body and "values" not in names else texts
         row = "items[place]"
-        equal = self.rows_equal(row) if growing.has_rows else f"{row} == value"
+        equal = self.rows_equal(row) if growing.width else f"{row} == value"
         is_part = isinstance(args[0], ast.Subscript) if args else False
         texts[-1] += ".copy()" * (is_part and bool({list, np.ndarray} & self.types(args[-1])))
         body = body.replace("{equal}", equal)
         arguments = dict(zip(names, texts, strict=True))
         return self.unit.call(title, body, items=growing.items, count=growing.length, **arguments)
+
+    def _check_maxlen(self, node: ast.AST, growing: Growing) -> None:
+        """Refuse a deque with another `maxlen` than the ones before."""
+        assert isinstance(node, ast.Call)
+        given = keywords_of(node).get("maxlen", node.args[1] if len(node.args) > 1 else None)
+        if given is not None:
+            self.unit.fix(given)
+        known = self.known(given) if given is not None else Known(None)
+        size = growing.size if growing.kind is deque else None
+        if known is None or known.value != size:
+            raise self.obstacle(node, "has another maxlen, or one that varies", "use one maxlen")
 
     def items_in(self, node: ast.expr) -> ast.expr:
         """Return the items in a set, or a call of `set` or `deque`; others as they are."""
@@ -275,6 +305,8 @@ class Calls(Expressions):
             return text if text.startswith("(") else f"{text}.copy()"
         if name == "sum" and ADDS_ERRORS and np.float64 in self.types(call):
             return self.unit.call("sum_of", _SUM_OF, items=self.argument(items))
+        if name == "sorted" and self.has_rows(items):
+            raise self.obstacle(call, "sorts tuples", "write it as a loop")
         if name == "sorted":
             return f"np.sort({self.flat(items)})"
         if name == "list" and isinstance(items, ast.Call) and called_name(items) == "range":
@@ -392,7 +424,7 @@ class Calls(Expressions):
         growing = self.growing(part) if is_constant and known is None else None
         if growing is not None:
             count = f"{title}_count"
-            list_of_items = Growing(title, count, growing.has_rows, growing.kind)
+            list_of_items = growing._replace(items=title, length=count)
             return {name: list_of_items}, {title: growing.items, count: growing.length}
         table = self.table(part) if record is None and known is None else None
         if table is not None and table.array() is None:

@@ -98,7 +98,10 @@ class Expressions(Scope):
         known = self.known(node.slice)
         if known is None:
             return lists.list_at(self.enclosed(node.slice))
-        return lists.list_at(str(range(lists.layout.lists)[known.value]))
+        count = lists.layout.lists
+        if not -count <= known.value < count:
+            raise self.obstacle(node, f"selects from {count} lists", "write an index in range")
+        return lists.list_at(str(known.value % count))
 
     def _all_items(self, node: ast.AST) -> str:
         """Return the text of the items of a list that grows; empty for other expressions."""
@@ -142,10 +145,26 @@ class Expressions(Scope):
             stored is not None and stored.layout.kind is tuple and len(stored.layout.shape) == 1
         )
         is_tuple |= isinstance(node, ast.Subscript) and self.has_rows(node.value)
+        is_tuple |= self._row_of_list(node) is not None
         texts = self.elements(node) if is_tuple else None
         if texts and len(texts) <= 8:
             return tuple_of(texts)
         return self.text(node) if isinstance(node, ast.List) else self.argument(node)
+
+    def _row_of_list(self, node: ast.AST) -> list[str] | None:
+        """Return the numbers of a tuple in a list that grows, which changes of the list leave."""
+        if not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Slice):
+            return None
+        growing = self.growing(node.value)
+        if growing is None or growing.item is not tuple or not growing.width:
+            return None
+        text = self.text(node)
+        return [f"{text}[{k}]" for k in range(growing.width)]
+
+    def value_of(self, node: ast.expr) -> str:
+        """Return the text of an expression; a tuple in a list that grows becomes one of numbers."""
+        row = self._row_of_list(node)
+        return self.flat(node) if row is None else tuple_of(row)
 
     def enclosed(self, node: ast.AST) -> str:
         """Return the text of an expression in parentheses, unless it is simple."""
@@ -253,6 +272,9 @@ class Expressions(Scope):
     def _attribute(self, node: ast.Attribute) -> str | None:
         record, is_env = self.record(node.value), self.is_self(node.value)
         if (record is not None or is_env) and node.attr in self.unit.generators:
+            if node.attr not in {"np_random", "_np_random", *self.unit.assigned_by_reset}:
+                change = "write `np.random.default_rng(seed)` in `reset`"
+                raise self.obstacle(node, "is a generator that `reset` does not seed", change)
             self.unit.drawn.add(node.attr.strip("_"))
             if len(self.unit.drawn) > 1:
                 change = "draw from `self.np_random` only"
@@ -340,7 +362,9 @@ class Expressions(Scope):
     def elements(self, node: ast.AST) -> list[str] | None:
         """Return the texts of the items of a list or tuple of known length, or None."""
         if isinstance(node, (ast.List, ast.Tuple)):
-            return [self.flat(item) for item in node.elts]
+            return [*map(self.value_of, node.elts)]
+        if (row := self._row_of_list(node)) is not None:
+            return row
         if isinstance(node, ast.Call) and called_name(node) in ("tuple", "list"):
             return self.short_items(node.args[0]) if len(node.args) == 1 else None
         if isinstance(binding := self.bound(node), list):
@@ -351,6 +375,8 @@ class Expressions(Scope):
             are_known = ends.count(None) == 3 - len([*ast.iter_child_nodes(part)])
             if owner is None or owner.layout.items is None or not are_known:
                 return None
+            if any(item.dtype is None or item.grows for item in owner.layout.items.values()):
+                raise self.obstacle(node, "selects several objects", "write each of them")
             numbers: list[Any] = [end and end.value for end in ends]
             return (self.elements(node.value) or [])[slice(*numbers)]
         stored = self.stored(node)
@@ -385,7 +411,7 @@ class Expressions(Scope):
 
     def _binop(self, node: ast.BinOp) -> str | None:
         parts = node.left, node.right
-        if self.types(node) & {list, str}:
+        if self.types(node) & {list, str} or any(map(self._is_part_of_list, parts)):
             return self._list_operation(node)
         if self.types(node) >= {np.float32, np.float64}:
             self._doubt_types(node, [*parts])
@@ -402,6 +428,12 @@ class Expressions(Scope):
             if narrow and wide and np.float64 in self.types(other):
                 return self.replaced(node, {part: f"{self.enclosed(part)}.astype(np.float64)"})
         return None
+
+    def _is_part_of_list(self, node: ast.expr) -> bool:
+        """Return whether an expression is a list by its form, also in code that never ran."""
+        is_slice = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)
+        part = node.value if isinstance(node, ast.Subscript) and is_slice else node
+        return isinstance(part, (ast.List, ast.ListComp)) or self.growing(part) is not None
 
     def _list_operation(self, node: ast.BinOp) -> str:
         known = self.known(node)
@@ -460,6 +492,10 @@ class Expressions(Scope):
 
     def _boolop(self, node: ast.BoolOp) -> str | None:
         types = self.types(node)
+        if not types and any(map(self._is_part_of_list, node.values)):
+            raise self.obstacle(
+                node, "selects one of several lists", "write it as an `if` statement"
+            )
         if types <= {bool, np.bool_}:
             return self._truth_text(node)
         if _NONE in types:
@@ -527,6 +563,8 @@ class Expressions(Scope):
         if known is not None and known.value is None:
             return None if stored is None else f"({'not ' * is_is}{stored.flag})"
         is_single = known is not None and isinstance(known.value, (bool, enum.Enum))
+        kinds = types | self.types(right)
+        is_single |= len(kinds) == 1 and issubclass(next(iter(kinds)), enum.Enum)
         if not is_single or not types <= self.types(right) or len(node.ops) > 1:
             raise self.obstacle(node, "compares identities", "compare with `==`")
         left, flag = self.present(node.left), self.flag_of(node.left)

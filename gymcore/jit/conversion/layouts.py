@@ -52,6 +52,7 @@ class Layout(NamedTuple):
         optional: Whether the value may be None; a field of its own says whether it is.
         grows: Whether the value is a list, deque or set that has from 0 to `shape[0]` items. A
             field of its own, an array of one element, has their number.
+        item: For a list that grows, the type of its items.
         lists: For a list of lists that grow, their number; `shape[0]` and the field for the number
             of items have a row for each.
     """
@@ -62,6 +63,7 @@ class Layout(NamedTuple):
     items: dict[str, Layout] | None = None
     optional: bool = False
     grows: bool = False
+    item: type = float
     lists: int = 0
 
     def fields(self, name: str) -> Iterator[Field]:
@@ -111,13 +113,16 @@ def room(longest: int) -> int:
     return max(_LEAST_ROOM, 4 * longest)
 
 
-def growing_layout(values: Sequence[object], dtype: np.dtype, shape: tuple[int, ...]) -> Layout:
+def growing_layout(
+    values: Sequence[object], dtype: np.dtype, shape: tuple[int, ...], item: type
+) -> Layout:
     """Return the layout of lists, deques or sets that grow.
 
     Args:
         values: Some of them.
         dtype: Type of their numbers.
         shape: Shape of an array with room for their items.
+        item: Type of the items.
 
     Raises:
         ValueError: If they are of different types, with the reason and a change.
@@ -127,8 +132,8 @@ def growing_layout(values: Sequence[object], dtype: np.dtype, shape: tuple[int, 
     if kinds or maxlen == 0:
         raise ValueError("is a list, a deque or a set in turn", "give it one type and maxlen")
     if maxlen is not None:
-        return Layout(deque, dtype, (maxlen, *shape[1:]), grows=True)
-    return Layout(set if kind is set else list, dtype, shape, grows=True)
+        return Layout(deque, dtype, (maxlen, *shape[1:]), grows=True, item=item)
+    return Layout(set if kind is set else list, dtype, shape, grows=True, item=item)
 
 
 def items_of(value: object) -> dict[str, object] | None:
@@ -217,7 +222,8 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
         items = [item for value in values for item in value]
         part = _layout_of_values(items, is_assigned) if items else Layout(float, np.dtype(float))
         if part.dtype is not None and not part.grows:
-            return growing_layout(values, part.dtype, (room(max(lengths)), *part.shape))
+            shape = room(max(lengths)), *part.shape
+            return growing_layout(values, part.dtype, shape, part.kind)
     if len(lengths) > 1:
         raise ValueError("changes its length during an episode", _FIXED_LENGTH)
     if kind is list and len(lengths) == 1 and _are_ragged(values):

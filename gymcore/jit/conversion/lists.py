@@ -23,13 +23,17 @@ class Growing(NamedTuple):
     Attributes:
         items: The text of the array.
         length: The text of the array with the number of items.
-        has_rows: Whether the items are tuples or lists.
+        width: The number of items of a tuple, list or array that is an item; 0 for numbers.
+        item: The type of the items.
+        size: The number of items that the array has room for.
         kind: `deque` for one with `maxlen`, `set`, or `list`.
     """
 
     items: str
     length: str
-    has_rows: bool
+    width: int
+    item: type
+    size: int
     kind: type = list
 
     @property
@@ -38,8 +42,8 @@ class Growing(NamedTuple):
         return f"{self.items}[: {self.length}[0]]"
 
 
-def item_of(kinds: set[Kind]) -> tuple[np.dtype, tuple[int, ...]] | None:
-    """Return dtype and shape of an array with room for the items of a list.
+def item_of(kinds: set[Kind]) -> tuple[np.dtype, tuple[int, ...], type] | None:
+    """Return dtype and shape of an array with room for the items of a list, and their type.
 
     Args:
         kinds: The kinds that the list had.
@@ -48,7 +52,7 @@ def item_of(kinds: set[Kind]) -> tuple[np.dtype, tuple[int, ...]] | None:
         None if it had items that are no numbers or rows. A list that never had items gets floats.
     """
     if all(kind.item is None for kind in kinds):
-        return np.dtype(np.float64), (room(0),)
+        return np.dtype(np.float64), (room(0),), float
     items = {kind.item for kind in kinds if kind.item is not None}
     shapes = {item.shape or () for item in items}
     numbers = {item.item.type if item.item else item.dtype or item.type for item in items}
@@ -56,7 +60,8 @@ def item_of(kinds: set[Kind]) -> tuple[np.dtype, tuple[int, ...]] | None:
         return None
     kind = np.result_type(*numbers).kind
     longest = max((kind.shape or (0,))[0] for kind in kinds)
-    return np.dtype({"b": "?", "f": "f8"}.get(kind, "i8")), (room(longest), *shapes.pop())
+    dtype = np.dtype({"b": "?", "f": "f8"}.get(kind, "i8"))
+    return dtype, (room(longest), *shapes.pop()), items.pop().type
 
 
 _FULL = 'raise IndexError("a list has more items than the conversion has room for")'

@@ -14,7 +14,7 @@ from gymcore.jit.conversion.expressions import Expressions, tuple_of, word_in
 from gymcore.jit.conversion.scope import Alias, Binding, Known, Stored
 from gymcore.jit.conversion.syntax import called_name, name_at, names_in, parsed
 from gymcore.jit.conversion.tables import Table
-from gymcore.jit.conversion.unit import Restart, local_name
+from gymcore.jit.conversion.unit import local_name
 
 __all__ = ["ADDS_ERRORS", "comprehension", "header", "known_rounds", "rounds", "unrolled"]
 
@@ -118,10 +118,7 @@ def known_rounds(function: Expressions, node: ast.expr) -> list[dict[str, Bindin
     if not isinstance(node, ast.ListComp):
         return None
     part = node.generators[0]
-    names = {n.attr for n in ast.walk(part.iter) if isinstance(n, ast.Attribute)}
-    if not names <= function.unit.fixed:
-        function.unit.fixed |= names
-        raise Restart
+    function.unit.fix(part.iter)
     known = function.known(part.iter)
     if known is None or len(node.generators) > 1 or part.ifs:
         return None
@@ -171,6 +168,10 @@ def header(function: Expressions, target: ast.expr, items: ast.expr) -> tuple[st
     if table is None or (table.is_row() and not counter):
         texts = function.elements(items) if table is None else None
         text = tuple_of(texts) if texts else function.text(items)
+        growing = function.growing(items)
+        if growing is not None and growing.item is tuple and isinstance(target, ast.Name):
+            row = tuple_of([f"row[{k}]" for k in range(growing.width)])
+            return f"for row in {text}:", [f"{function.text(target)} = {row}"]
         if isinstance(target, ast.Tuple) and not texts and function.has_rows(items):
             row = ", ".join(f"row[{k}]" for k in range(len(target.elts)))
             return f"for row in {text}:", [f"{function.joined(target.elts)} = {row}"]
@@ -213,14 +214,16 @@ def comprehension(function: Expressions, node: ast.ListComp | ast.GeneratorExp, 
     for part in node.generators:
         line, first = header(function, part.target, part.iter)
         items = re.fullmatch(r"for .*? in (?:range\(([^,]*)\)|(.*)):", line)
-        lengths.append((items[1] or f"len({items[2]})") if items else "0")
+        counted = items and re.fullmatch(r"enumerate\((.*)\)", items[2] or "")
+        text = counted[1] if counted else items[2] if items else ""
+        lengths.append(((items and items[1]) or f"len({text})") if items else "0")
         head += [margin + line, *(f"{margin}    {line}" for line in first)]
         margin += "    "
         for condition in part.ifs:
             head.append(f"{margin}if {function.condition(condition)}:")
             margin += "    "
     elements = getattr(node.elt, "elts", [])
-    element = function.joined(elements) if width else function.enclosed(node.elt)
+    element = function.joined(elements) if elements else function.enclosed(node.elt)
     function.bindings = bindings
     if name in ("any", "all"):
         test = element if name == "any" else f"not {element}"
@@ -271,6 +274,14 @@ def _width(function: Expressions, node: ast.expr) -> int | None:
     """Return the number of items of an element, 0 for a number; None if it is neither."""
     if isinstance(node, (ast.Tuple, ast.List)):
         return len(node.elts)
+    kind = function.kind(node)
+    if (
+        kind is not None
+        and kind.type is tuple
+        and kind.item is not None
+        and kind.item.shape is None
+    ):
+        return kind.shape[0] if kind.shape else None
     return None if function.types(node) & {tuple, list, np.ndarray} else 0
 
 

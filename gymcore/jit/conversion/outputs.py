@@ -34,6 +34,8 @@ def write_observation(
         if isinstance(value, ast.Dict):
             keys = (function.known(key) for key in value.keys if key is not None)
             parts = dict(zip((key and key.value for key in keys), value.values, strict=False))
+        elif isinstance(value, ast.Call) and called_name(value) == "dict" and not value.args:
+            parts = {keyword.arg: keyword.value for keyword in value.keywords}
         elif isinstance(value, (ast.Tuple, ast.List)):
             parts = dict(enumerate(value.elts))
         elif isinstance(space, spaces.Tuple):

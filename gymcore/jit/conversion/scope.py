@@ -90,9 +90,11 @@ class Stored(NamedTuple):
 
     def list_at(self, index: str) -> Growing:
         """Return the list at an index, if it is a list of lists that grow."""
-        end = str(int(index) + 1) if index.isdigit() else f"{index} + 1"
-        length = f"state.{self.layout.length(self.name)}[{index} : {end}]"
-        return Growing(f"state.{self.name}[{index}]", length, len(self.layout.shape) > 2)
+        start = index if index.isdigit() else f"{index} % {self.layout.lists}"  # it may be negative
+        end = str(int(index) + 1) if index.isdigit() else f"{start} + 1"
+        length = f"state.{self.layout.length(self.name)}[{start} : {end}]"
+        shape = self.layout.shape[1:]
+        return _growing(f"state.{self.name}[{index}]", length, self.layout, shape)
 
     def has_constant(self, name: str) -> bool:
         """Return whether the object has an attribute that does not change."""
@@ -365,8 +367,7 @@ class Scope:
         if stored is None or not stored.layout.grows or stored.layout.lists:
             return None
         name, layout, _ = stored
-        rows = len(layout.shape) > 1
-        return Growing(f"state.{name}", f"state.{layout.length(name)}", rows, layout.kind)
+        return _growing(f"state.{name}", f"state.{layout.length(name)}", layout, layout.shape)
 
     def local_list(self, name: str) -> tuple[Growing, np.dtype, tuple[int, ...]] | None:
         """Return a local list that grows, with dtype and shape of the array; or None."""
@@ -376,10 +377,17 @@ class Scope:
         types, title = {kind.type for kind in kinds} or {list}, local_name(name)
         array = item_of(kinds) if types in ({list}, {set}) else None
         kind = types.pop()
-        return array and (Growing(title, f"{title}_count", len(array[1]) > 1, kind), *array)
+        if array is None:
+            return None
+        dtype, shape, item = array
+        width = shape[1] if len(shape) > 1 else 0
+        return Growing(title, f"{title}_count", width, item, shape[0], kind), dtype, shape
 
     def has_rows(self, node: ast.AST) -> bool:
-        """Return whether an expression was a list or set of lists or tuples."""
+        """Return whether an expression is a list or set of lists or tuples."""
+        growing = self.growing(node)
+        if growing is not None:
+            return growing.width > 0
         kinds = (kind for kind in self.kinds(node) if kind.type in (list, set))
         items = [kind.item for kind in kinds if kind.item]
         return bool(items) and all(item.type in (list, tuple) for item in items)
@@ -450,6 +458,11 @@ class Scope:
     def is_converted_call(self, node: ast.AST) -> bool:
         """Return whether an expression calls a function that is converted."""
         return is_convertible(self.called(node))
+
+
+def _growing(items: str, length: str, layout: Layout, shape: tuple[int, ...]) -> Growing:
+    width = shape[1] if len(shape) > 1 else 0
+    return Growing(items, length, width, layout.item, shape[0], layout.kind)
 
 
 def is_builtin(value: object) -> bool:

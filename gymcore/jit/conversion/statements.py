@@ -6,8 +6,10 @@ import ast
 import importlib
 import inspect
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from types import MethodType
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -147,6 +149,11 @@ class Statements(Calls):
         jumps = (ast.Break, ast.Continue)
         body = without_continue(node.body) if by_round else node.body
         has_jumps = any(isinstance(part, jumps) for s in body for part in ast.walk(s))
+        are_objects = any(isinstance(v, Stored) for names in by_round or () for v in names.values())
+        if are_objects and has_jumps:
+            change = "use a variable that says whether the loop goes on"
+            raise self.obstacle(node.iter, "leaves a loop over objects early", change)
+        self._check_changes(node)
         if by_round and not has_jumps:
             before, ends = self.round, False
             for k, bindings in enumerate(by_round):
@@ -159,6 +166,21 @@ class Statements(Calls):
         self._nested(head, node.body, node.col_offset, first)
         self._nested("else:", node.orelse)
         return None
+
+    def _check_changes(self, node: ast.For) -> None:
+        """Refuse a loop that changes the length of the list that it is over, and then goes on."""
+        items = node.iter
+        while isinstance(items, ast.Call) and called_name(items) in ("enumerate", "reversed"):
+            items = items.args[0]
+        growing, owner = self.growing(items), ast.unparse(items)
+        methods = {*FUNCTIONS[growing.kind], "clear", "appendleft", "popleft"} if growing else set()
+        blocks = [getattr(part, "body", None) for part in ast.walk(node)]
+        for block in (block for block in blocks if isinstance(block, list)):
+            calls = (n for s in block for n in ast.walk(s) if isinstance(n, ast.Call))
+            names = {called_name(call) for call in calls}
+            leaves = isinstance(block[-1], (ast.Break, ast.Return))
+            if not leaves and any(f"{owner}.{method}" in names for method in methods):
+                raise self.obstacle(items, "changes while the loop runs", "loop over a copy")
 
     def _do_while(self, node: ast.While) -> None:
         self._nested(f"while {self.condition(node.test)}:", node.body, node.col_offset)
@@ -223,6 +245,7 @@ class Statements(Calls):
         if isinstance(call.func, ast.Attribute) and self._is_unused(call.func.value):
             return
         if self.is_converted_call(call) and self._only_seeds(call):
+            self._check_seed(call)
             return
         items = self.bindings.get(owner)
         if isinstance(items, list) and method == "append":
@@ -240,6 +263,31 @@ class Statements(Calls):
         """Return whether a function only makes a generator, such as `seed` of earlier versions."""
         changed = {name for name, _ in changed_attributes(self.unit.source_of(self.called(call)))}
         return bool(changed) and changed <= self.unit.generators
+
+    def _check_seed(self, call: ast.Call) -> None:
+        """Refuse a call of `seed` that does not make a generator of the seed of `reset`."""
+        source = self.unit.source_of(self.called(call))
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        values = [known and known.value for known in map(self.known, given)]
+        values = values or [source.defaults[name] for name in source.arguments[1:2]]
+        makers = ("default_rng", "np_random")
+        calls = [n for n in ast.walk(source.tree) if isinstance(n, ast.Call) and n.args]
+        seeds = {ast.unparse(n.args[0]) for n in calls if called_name(n).endswith(makers)}
+        if self.chain[0] != "reset" or values != [None] or not seeds <= {*source.arguments}:
+            change = "write `np.random.default_rng(seed)` in `reset`"
+            raise self.obstacle(call, "makes a generator in another way", change)
+
+    def _check_seeding(self, value: ast.expr) -> None:
+        """Refuse generators that are not those that `reset` makes of its seed."""
+        known = self.known(value.func) if isinstance(value, ast.Call) else None
+        seed = self.known(value.args[0]) if isinstance(value, ast.Call) and value.args else None
+        name = getattr(known and known.value, "__name__", "")
+        is_seed = seed is not None and seed.value is None  # without one, the lane's goes on
+        if self.is_generator(value):
+            return
+        if self.chain[0] != "reset" or name not in ("default_rng", "np_random") or not is_seed:
+            change = "write `np.random.default_rng(seed)` in `reset`"
+            raise self.obstacle(value, "makes a generator in another way", change)
 
     def _effects(self, *nodes: ast.AST) -> None:
         """Emit the calls in expressions that draw, or that may change the state."""
@@ -291,7 +339,7 @@ class Statements(Calls):
             call = self._base_call(base, returns_observation=is_value)
             self.emit(f"{names} = {call}" if names else call)
         elif any(self.is_generator(part) for part in getattr(target, "elts", [target])):
-            return  # the lane's generator has been seeded
+            self._check_seeding(value)
         elif isinstance(target, ast.Name):
             self._assign_name(node, target, value)
         elif isinstance(target, ast.Tuple):
@@ -303,6 +351,7 @@ class Statements(Calls):
         elif stored is not None:
             self._store(target, stored, value)
         elif (growing := self.growing(loaded(target))) is not None:
+            self._check_sharing(value, self.growing(value))
             self.emit(self.list_call(growing, "assign", [value]))
         elif isinstance(target, ast.Subscript) and ast.unparse(target.value) in self.outputs:
             write_info(self, ast.Dict([target.slice], [value]))
@@ -355,32 +404,49 @@ class Statements(Calls):
         if part is not None:
             self.bindings[name] = part
             return
+        if self.record(value) is not None or self.growing(value) is not None:
+            reason = "names an object or a list that is replaced, or gives the name to several"
+            change = f"write `{ast.unparse(value)}` where the name is used, or copy it"
+            raise self.obstacle(value, reason, change)
         if is_empty_list(value) or self.local_list(name) is not None:
             self._assign_list(node, name, value)
             return
         table, known = self.table(value), self.known(value)
-        if table is not None and is_only and table.array() is None:
+        if known is not None and is_only and number_array(known.value) is None:
+            self.bindings[name] = known
+        elif table is not None and is_only and table.array() is None:
             for k, index in enumerate(table.indices):
                 self.emit(f"{name}_{k} = {self.flat(index)}")
             self.bindings |= named_table(name, table)
-        elif known is not None and is_only and number_array(known.value) is None:
-            self.bindings[name] = known
         else:
             stored = self.stored(value)
             is_table = known is not None and isinstance(known.value, (list, np.ndarray))
             copy = ".copy()" if is_table and name in self.source.changed_items else ""
-            if stored is not None and stored.layout.shape and name not in self.source.changed_items:
-                rebound = {name for name, is_whole in changed_attributes(self.source) if is_whole}
-                copy = ".copy()" if stored.name in rebound else ""
+            rebound = {n for n, is_whole in changed_attributes(self.source) if is_whole}
+            owner = self.stored(value.value) if isinstance(value, ast.Subscript) else None
+            is_row_of = owner is not None and len(owner.layout.shape) > 1 and not owner.layout.grows
+            array = stored if stored is not None and stored.layout.shape else None
+            array = owner if is_row_of else array
+            if array is not None and array.name in rebound:
+                if name in self.source.changed_items:
+                    raise self.obstacle(value, "names an array that is replaced", "copy it")
+                kinds = self.types(value)
+                copy = ".copy()" if array is stored or not kinds or np.ndarray in kinds else ""
             is_row = isinstance(value, ast.Subscript) and self.has_rows(value.value)
             text = self.as_value(value) if stored is not None or is_row else self.flat(value)
+            if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+                is_table |= self.growing(value.value) is not None
+                copy = ".copy()" if is_table else copy
             copy = copy if is_table or text.startswith("state.") else ""
+            text = f"({text})" if copy and is_table and not text.isidentifier() else text
             self.emit(f"{self.text(target)} = {text}{copy}", node.col_offset)
 
     def _part_of_state(self, name: str, value: ast.expr) -> Stored | Growing | None:
         """Return the object or list that grows in the state for which a name stands, or None."""
         lists = self.stored(value.value) if isinstance(value, ast.Subscript) else None
         if isinstance(value, ast.Subscript) and lists is not None and lists.layout.lists:
+            if self._is_replaced(name, value):
+                return None
             if not isinstance(value.slice, ast.Constant):
                 index = self.flat(value.slice)
                 self.emit(f"{name}_index = {index}")
@@ -388,16 +454,41 @@ class Statements(Calls):
                 self.bindings[f"{name}_index"] = Alias(f"{name}_index")
             return self.growing(value)
         stored = self.stored(value)
-        rebound = {name for name, is_whole in changed_attributes(self.source) if is_whole}
-        if stored is None or stored.name in rebound:
+        if stored is None or self._is_replaced(name, value):
             return None
         return self.record(value) or self.growing(value)
+
+    def _is_replaced(self, name: str, value: ast.expr) -> bool:
+        """Return whether a name is used after the function assigned what it stands for."""
+        nodes = (part for part in ast.walk(self.source.tree) if isinstance(part, ast.expr))
+        stores = [n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store)]
+        texts = {ast.unparse(value)}
+        if isinstance(value, ast.Subscript):
+            owner = ast.unparse(value.value)
+            items = (text for text in map(ast.unparse, stores) if text.startswith(f"{owner}["))
+            texts |= {owner, *items}
+        lines = [n.lineno for n in stores if n.lineno > value.lineno and ast.unparse(n) in texts]
+        uses = [use.lineno for use in self.source.loads(name)]
+        loops = (n for n in ast.walk(self.source.tree) if isinstance(n, (ast.For, ast.While)))
+        later = [n for n in loops if n.lineno > value.lineno]
+        return any(
+            use > line
+            or any(
+                n.lineno <= min(use, line) <= max(use, line) <= (n.end_lineno or 0) for n in later
+            )
+            for line in lines
+            for use in uses
+        )
 
     def _assign_list(self, node: ast.stmt, name: str, value: ast.expr) -> None:
         """Emit `name = []` of a list to which items are appended, or another value of it."""
         local = self.local_list(name)
         if local is not None:
             growing, dtype, shape = local
+            owner = value.func.value if _is_copy(value) else None
+            copied_list = self.growing(owner) if owner is not None else None
+            if copied_list is not None and copied_list.kind is deque:
+                raise self.obstacle(value, "is a deque with maxlen in a name", "use an attribute")
             value = self.items_in(value)
             title = "bool_" if dtype == np.bool_ else dtype.name
             self.emit(f"{growing.items} = np.empty({shape}, np.{title})")
@@ -425,6 +516,9 @@ class Statements(Calls):
         if known is not None and any(isinstance(part, ast.Starred) for part in target.elts):
             self._bind_items(target.elts, list(known.value))
             return
+        if any(isinstance(part, ast.Starred) for part in target.elts):
+            self._assign_ends(node, target.elts, value)
+            return
         used = [part for part in target.elts if not self._is_unused(part)]
         parts = [self.stored(part) for part in used]
         special = any(p and (p.layout.optional or p.layout.shape or p.layout.items) for p in parts)
@@ -442,15 +536,28 @@ class Statements(Calls):
         text = ", ".join(texts) if texts else self.flat(value)
         self.emit(f"{self.joined(target.elts)} = {text}", node.col_offset)
 
+    def _assign_ends(self, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> None:
+        """Emit the assignment of some items to names; a name with `*` is not used."""
+        texts = self.short_items(value) or []
+        star = next(k for k, part in enumerate(targets) if isinstance(part, ast.Starred))
+        if not texts or self.source.loads(ast.unparse(targets[star]).lstrip("*")):
+            raise self.obstacle(node, "assigns several items to one name", "assign each item")
+        after = len(targets) - star - 1
+        texts = texts[:star] + texts[len(texts) - after :]
+        names = [part for part in targets if not isinstance(part, ast.Starred)]
+        self.emit(f"{self.joined(names)} = {', '.join(texts)}")
+
     def _assign_each(self, node: ast.stmt, pairs: list[tuple[ast.expr, ast.expr]]) -> None:
         """Emit the assignments of values that are all computed first, except empty lists."""
         names, texts = dict[ast.expr, str](), list[str]()
         for part, item in pairs:
             if self.flag_of(item):
                 raise self.obstacle(item, "may be None", "assign each in a statement")
-            if not is_empty_list(item) and self.known(item) is None:
+            is_constant = self.known(item) is not None and self.record(item) is None
+            if not is_empty_list(item) and not is_constant:
                 names[part] = f"new_{len(names)}"
-                texts.append(f"{self.flat(item)}{'.copy()' * (np.ndarray in self.types(item))}")
+                is_array = np.ndarray in self.types(item) or self.growing(item) is not None
+                texts.append(f"{self.value_of(item)}{'.copy()' * is_array}")
         if names:
             self.emit(f"{', '.join(names.values())} = {', '.join(texts)}")
         self.bindings |= {name: Alias(name) for name in names.values()}
@@ -480,6 +587,7 @@ class Statements(Calls):
             if type(None) in self.types(value) and other is None:
                 self._store_or_none(stored, value)
                 return
+        self._check_sharing(value, self.growing(value) if layout.grows else self.record(value))
         before = self._present
         self._present = before | {value}  # the flag is assigned, too
         kind = self.known(value.func) if isinstance(value, ast.Call) else None
@@ -505,6 +613,12 @@ class Statements(Calls):
         self._present = before
         if layout.optional:  # after the value, which may depend on it
             self.emit(f"{stored.flag} = {other.flag if other and other.layout.optional else True}")
+
+    def _check_sharing(self, value: ast.expr, shared: Stored | Growing | None) -> None:
+        """Refuse to store an object or list that another attribute has, too."""
+        if shared is not None and not (isinstance(value, ast.Name) and not self.bound(value)):
+            reason = "makes two attributes share an object or a list"
+            raise self.obstacle(value, reason, "assign a copy, written item by item")
 
     def _objects(self, stored: Stored, value: ast.expr) -> bool:
         """Emit the assignment of a list of objects; return whether it is one."""
@@ -609,7 +723,7 @@ class Statements(Calls):
             self._write_output(self.role, value)
             self.emit("return")
         else:
-            self.emit(f"return {self.flat(value) if value else ''}".rstrip(), node.col_offset)
+            self.emit(f"return {self.value_of(value) if value else ''}".rstrip(), node.col_offset)
         return True
 
     def _finish(self, node: ast.Return) -> None:
@@ -668,6 +782,11 @@ class Statements(Calls):
             write_observation(self, value, self.unit.observation_space, target, stored)
         else:
             write_info(self, value, clears=stored and self.chain[0] != "reset")
+
+
+def _is_copy(node: ast.expr) -> TypeGuard[Any]:
+    """Return whether an expression is a call of a method `copy`."""
+    return isinstance(node, ast.Call) and called_name(node).endswith(".copy")
 
 
 def _message(node: ast.expr) -> str:

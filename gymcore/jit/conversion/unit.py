@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -111,6 +111,7 @@ class Unit:
         self.generators = {n for n, v in values if isinstance(v, np.random.Generator)}
         self.generators |= {"np_random", "_np_random"}
         self.seeds_itself = bool(self.generators & self.assigned_by_reset)
+        self.initial_obstacles += [o for s in self.sources for o in self._other_seeds(s)]
         for name in sorted(trace.names - self.generators):
             samples = trace.samples.get(name) or [trace.initial.get(name)]
             is_empty = all(isinstance(v, (list, deque, set)) and not v for v in samples)
@@ -139,6 +140,20 @@ class Unit:
         lists = {name for name, layout in self.layouts.items() if layout.grows}
         self.read -= (self.bad.keys() | lists) - needed
         self.begin()
+
+    def _other_seeds(self, source: Source) -> Iterator[Obstacle]:
+        """Yield the statements that make a generator of something else than an argument."""
+        for node in (n for n in ast.walk(source.tree) if isinstance(n, ast.Assign)):
+            targets = [part for target in node.targets for part in ast.walk(target)]
+            names = {part.attr for part in targets if isinstance(part, ast.Attribute)}
+            value = node.value if isinstance(node.value, ast.Call) else None
+            seeds = [ast.unparse(part) for part in value.args] if value else []
+            is_seed = len(seeds) == 1 and seeds[0] in source.arguments
+            if names & self.generators and not is_seed and _last(node.value) != "np_random":
+                line = node.lineno + source.first_line - 1
+                change = "write `np.random.default_rng(seed)` in `reset`"
+                text = ast.unparse(node.value)
+                yield Obstacle(source.file, line, text, "makes a generator in another way", change)
 
     def _list_layout(self, name: str, samples: list[object]) -> Layout:
         """Return the layout of a list that only has items while a function runs, or never."""
@@ -172,6 +187,13 @@ class Unit:
         """Make decisions; if one is new, raise `Restart`."""
         if not self.decisions.issuperset(decisions):
             self.decisions.update(decisions)
+            raise Restart
+
+    def fix(self, node: ast.AST) -> None:
+        """Make the attributes in an expression constants; if one was not, raise `Restart`."""
+        names = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+        if not names <= self.fixed:
+            self.fixed |= names
             raise Restart
 
     def let_grow(self, wanted: str) -> None:
@@ -249,6 +271,10 @@ class Unit:
                 seen.add(name)
                 texts.append(self.helpers[name].text)
         return "\n".join(texts)
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _length_attributes(source: Source) -> set[str]:

@@ -568,6 +568,47 @@ class Squad(gym.Env):
         return self._observation(), reward + safe, ended, False, {"first": self.track.steps}
 
 
+class Marked(gym.Env):
+    """Masks of two axes, and idioms with indices, options and members of enumerations."""
+
+    observation_space = spaces.Dict(
+        {"grid": spaces.Box(-9, 99, (3, 4), np.int64), "free": spaces.Discrete(13)}
+    )
+    action_space = spaces.Discrete(3)
+    NAMES = ("east", "west", "none")
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        options = options or {}
+        self.grid = np.full((3, 4), options.get("start", 1))
+        self.walls = self.np_random.random((3, 4)) < 0.3
+        self.wind, self.before = Wind.EAST, Wind.EAST
+        return self._observation(), {"place": 0}
+
+    def _observation(self):
+        free = [k for k, value in enumerate(self.grid[0]) if value != 7]
+        return dict(grid=self.grid.copy(), free=len(free))
+
+    def _pair(self, action):
+        return action, int(self.grid[0, action])
+
+    def step(self, action):
+        self.grid[self.walls] = 7
+        low = self.grid < 5
+        self.grid[low & ~self.walls] += 1
+        self.grid[self.grid > 8] -= self.grid[self.grid > 8] // 2
+        first, *_, last = self.grid[1]
+        pairs = [self._pair(k) for k in range(3)]
+        reward = float(self.grid[low].sum() + first - last + pairs[action][1])
+        if self.np_random.random() < 0.3:
+            self.wind = self.wind.opposite()
+        if self.wind is not self.before:
+            reward += np.argsort(np.array([0.5, reward, -1.0]))[0]
+        self.before = self.wind
+        place = self.NAMES.index("west" if self.wind is Wind.WEST else "none")
+        return self._observation(), reward, reward > 90.0, False, {"place": place}
+
+
 class Cells(gym.Env):
     """A tuple as an observation, and a method `seed` as in earlier versions of Gym."""
 
@@ -672,5 +713,5 @@ class Rescue(gym.Env):
 
 CLASSES = (
     *(Docking, GridWorld, Snake, Inventory, Pursuit, Derived, Delegating, PartlyObserved),
-    *(Harbor, Wrapped, Fleet, Sums, Rescue, Squad, Cells),
+    *(Harbor, Wrapped, Fleet, Sums, Rescue, Squad, Cells, Marked),
 )
