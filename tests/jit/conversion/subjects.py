@@ -587,7 +587,7 @@ class Marked(gym.Env):
 
     def _observation(self):
         free = [k for k, value in enumerate(self.grid[0]) if value != 7]
-        return dict(grid=self.grid.copy(), free=len(free))
+        return dict(grid=self.grid.copy(), free=len(free))  # noqa: C408
 
     def _pair(self, action):
         return action, int(self.grid[0, action])
