@@ -152,7 +152,7 @@ class Statements(Calls):
         are_objects = any(isinstance(v, Stored) for names in by_round or () for v in names.values())
         if are_objects and has_jumps:
             change = "use a variable that says whether the loop goes on"
-            raise self.obstacle(node.iter, "leaves a loop over objects early", change)
+            raise self.obstacle(node.iter, "has objects, and `break` leaves the loop", change)
         self._check_changes(node)
         if by_round and not has_jumps:
             before, ends = self.round, False
@@ -405,7 +405,7 @@ class Statements(Calls):
             self.bindings[name] = part
             return
         if self.record(value) is not None or self.growing(value) is not None:
-            reason = "names an object or a list that is replaced, or gives the name to several"
+            reason = "is replaced while it has a name, or is one of several values of the name"
             change = f"write `{ast.unparse(value)}` where the name is used, or copy it"
             raise self.obstacle(value, reason, change)
         if is_empty_list(value) or self.local_list(name) is not None:
