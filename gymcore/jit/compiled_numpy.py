@@ -585,7 +585,10 @@ def set_item(typing_context, array, index, items):
     """Assign to `array[index]`; arrays by item, as Numba takes ten times as long for them."""
     parts = index if isinstance(index, types.BaseTuple) else (index,)
     is_basic = all(isinstance(part, types.Integer | types.SliceType) for part in parts)
-    copies = is_array(array) and is_array(items) and is_basic
+    num_numbers = sum(isinstance(part, types.Integer) for part in parts)
+    is_row = isinstance(items, types.BaseTuple)
+    is_row &= is_array(array) and num_numbers < array.ndim
+    copies = is_array(array) and (is_array(items) or is_row) and is_basic
     function = _assign_part if copies else operator.setitem
     function = _assign_masked if _is_mask(array, index) else function
     result, generate = _call(typing_context, function, (array, index, items))
@@ -646,7 +649,7 @@ def _assign_masked(array, mask, items):
 
 @_internal
 def _assign_part(array, index, items):
-    return lambda array, index, items: _assign(array[index], items)
+    return lambda array, index, items: copy_items(array[index], items)
 
 
 @intrinsic
@@ -671,7 +674,14 @@ def copy_items(array, items):
     """Assign to `array[:]`."""
     is_row = isinstance(items, types.BaseTuple) and array.ndim == 1 and len(items) > 1
     if is_row and all(isinstance(kind, types.Number | types.Boolean) for kind in items):
-        return lambda array, items: _store(array, items)
+        count = len(items)
+
+        def store(array, items):
+            if len(array) != count:
+                raise ValueError("expected an array of the same length")
+            _store(array, items)
+
+        return store
     if isinstance(items, types.BaseTuple):
         return lambda array, items: _assign(array, _array(items))
     return lambda array, items: _assign(array, items)

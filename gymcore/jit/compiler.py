@@ -417,7 +417,8 @@ class _Compilable(ast.NodeTransformer):
         if not is_unpacked:
             return node
         node.value = _call("unpack", node.value, ast.Constant(len(target.elts)))
-        names = [part.id for part in ast.walk(target) if isinstance(part, ast.Name)]
+        parts = (part for part in ast.walk(target) if isinstance(part, ast.Name))
+        names = [part.id for part in parts if isinstance(part.ctx, ast.Store)]
         return [
             node,
             *(

@@ -285,11 +285,15 @@ def test_an_index_out_of_range_raises() -> None:
         envs.step([0, 1])
 
 
+def pair(state):
+    return (state.row[1], 7)
+
+
 class Indices(jit.Env):
     """Environment in which each action uses an index in another way."""
 
     observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
-    action_space = spaces.Discrete(13)
+    action_space = spaces.Discrete(14)
 
     class State:
         row: jit.array(float, 4)
@@ -330,6 +334,8 @@ class Indices(jit.Env):
             value = np.take_along_axis(state.grid, state.places.reshape(4, 1), 1)[0, 0]
         elif action == 11:
             value = np.take(state.row, i) + state.row[:i][-1] if i > 0 else 0.0
+        elif action == 12:
+            state.row[state.places[0]], state.grid[0, state.places[1]] = pair(state)
         else:
             state.row[i], state.row[0] = state.row[0], state.row[i]
         return value, False
@@ -343,7 +349,7 @@ class Indices(jit.Env):
 def test_every_use_of_an_index_out_of_range_raises(debug: bool) -> None:
     inside, outside = Indices(index=2, debug=debug), Indices(index=1000, debug=debug)
     inside.reset(seed=1)
-    for action in range(13):
+    for action in range(14):
         inside.step(action)
         outside.reset(seed=1)
         with pytest.raises(IndexError):
@@ -357,8 +363,53 @@ def test_indices_may_be_left_unchecked() -> None:
     env, checked = Unchecked(index=2), Indices(index=2)
     for each in (env, checked):
         each.reset(seed=1)
-    for action in range(13):
+    for action in range(14):
         np.testing.assert_equal(env.step(action), checked.step(action))
+
+
+class Rows(jit.Env):
+    """Environment that assigns numbers of several types to parts of arrays."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (4,), np.float64)
+    action_space = spaces.Discrete(4)
+
+    class State:
+        row: jit.array(float, 4)
+        grid: jit.array(float, 2, 3)
+
+    class Parameters:
+        stop: int = 3
+
+    def reset(state, parameters, rng):
+        state.row[:] = 0.0
+
+    def step(state, parameters, action, rng):
+        if action == 0:
+            state.row[1 : parameters.stop] = 1, 2.5
+        elif action == 1:
+            state.grid[1, : parameters.stop - 1] = state.row[1], 3
+        elif action == 2:
+            state.grid[0] = 1, 0.5, 2
+        else:
+            row = state.row[: parameters.stop - 1]
+            row[:] = 4, 1.5
+        return state.grid.sum(), False
+
+    def observe(state, parameters, observation):
+        observation[:] = state.row
+
+
+def test_numbers_of_several_types_are_assigned_to_parts() -> None:
+    ours, theirs = Rows(), Rows(debug=True)
+    for env in (ours, theirs):
+        env.reset(seed=1)
+    for action in (0, 1, 2, 3):
+        np.testing.assert_equal(ours.step(action), theirs.step(action))
+    ours.stop = 4
+    for action in (0, 1, 3):
+        ours.reset(seed=1)
+        with pytest.raises(ValueError, match="of the same length"):
+            ours.step(action)
 
 
 def test_all_modes_are_there() -> None:
