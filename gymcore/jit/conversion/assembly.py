@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from gymcore import spaces
 from gymcore.jit.conversion.copies import whole
 from gymcore.jit.conversion.expressions import word_in
-from gymcore.jit.conversion.layouts import is_number, items_of, leaves, number_array
+from gymcore.jit.conversion.layouts import Layout, is_number, items_of, leaves, number_array
 from gymcore.jit.conversion.scope import Known
 from gymcore.jit.conversion.statements import Statements
 from gymcore.jit.conversion.unit import Helper, Restart, Unit, local_name
@@ -117,18 +117,43 @@ def _initial(unit: Unit, code: str) -> Iterator[str]:
         parts, array = items_of(value) or {}, number_array(value)
         items = (layout.items or {}).items()
         waiting += [(f"{name}_{key}", item, parts.get(key)) for key, item in items]
+        if layout.element is not None and isinstance(value, (list, dict)):
+            if layout.grows and word_in(f"state.{layout.length(name)}", code):
+                yield f"state.{layout.length(name)}[0] = {len(value)}"
+            values = [*value.values()] if isinstance(value, dict) else value
+            waiting += _columns(name, layout.element, values)
+            continue
         is_zero = array is None or (not array.any() and not layout.grows)
         if array is None or is_zero or not word_in(f"state.{name}", code):
             continue
         if layout.optional:
             yield f"state.{layout.flag(name)} = True"
         if layout.shape:
-            end = f" {len(array)}" if layout.grows else ""
+            end = f" {len(array)}" if len(array) < layout.shape[0] else ""
             yield f"state.{name}[:{end}] = {unit.constant(array, f'initial_{name}')}"
             if layout.grows:
                 yield f"state.{layout.length(name)}[0] = {len(array)}"
         elif layout.dtype is not None:
             yield f"state.{name} = {array.item()!r}"
+
+
+def _columns(
+    name: str, element: Layout, values: Sequence[object]
+) -> Iterator[tuple[str, Layout, object]]:
+    """Yield field, layout and initial values of each attribute of the objects in a list."""
+    if element.optional:
+        flags = [value is not None for value in values]
+        yield element.flag(name), Layout(list, np.dtype(bool), (len(values),)), flags
+    if element.dtype is not None:
+        yield name, Layout(list, element.dtype, (len(values), *element.shape)), values
+    for key, item in (element.items or {}).items():
+        column = [(items_of(value) or {}).get(key) for value in values]
+        if item.optional:
+            flags = [value is not None for value in column]
+            yield item.flag(f"{name}_{key}"), Layout(list, np.dtype(bool), (len(values),)), flags
+        zero = np.zeros(item.shape, item.dtype).tolist()
+        column = [zero if value is None else value for value in column]
+        yield f"{name}_{key}", Layout(list, item.dtype, (len(values), *item.shape)), column
 
 
 # --- text -----------------------------------------------------------------------------------------

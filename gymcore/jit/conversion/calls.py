@@ -32,7 +32,7 @@ from gymcore.jit.conversion.source import (
     is_convertible,
     method_of,
 )
-from gymcore.jit.conversion.syntax import called_name, keywords_of, name_at, names_in
+from gymcore.jit.conversion.syntax import called_name, keywords_of, name_at, names_in, parsed
 from gymcore.jit.conversion.unit import Helper, local_name
 
 __all__ = ["Calls"]
@@ -76,8 +76,17 @@ _DRAWS = {
     "sample": "",
     "choices": "",
 }
+_OF_ITEMS = ("choice", "permutation", "permuted", "shuffle")  # methods of generators
 _OF_ENDS = ("appendleft", "popleft")
 _OVER_ARRAYS = ("any", "all", "min", "max")
+_EXTREME_OR = """\
+    return np.extreme(items) if len(items) > 0 else default"""
+_VALUES_OF_RANGE = """\
+    result, count = np.empty(len(values), np.int64), 0
+    for value in values:
+        result[count] = value
+        count += 1
+    return result"""
 _SUM_OF = """\
     result = 0
     for value in items:
@@ -126,6 +135,8 @@ class Calls(Expressions):
         if growing is not None:
             return f"{growing.length}[0]"
         lists = self.stored(node.args[0]) if called is len else None
+        if lists is not None and lists.layout.element is not None:
+            return lists.length
         if lists is not None and lists.layout.lists:
             return str(lists.layout.lists)
         if called is len and called_name(node.args[0]) == "set":
@@ -135,6 +146,8 @@ class Calls(Expressions):
         if is_builtin(called) and getattr(called, "__name__", "") not in _BUILTINS:
             reason = "calls a function that compiled code does not have"
             raise self.obstacle(node, reason, "write it as a loop, or in another way")
+        if called in (min, max) and (keywords := keywords_of(node)):
+            return self._extreme(node, keywords)
         if len(node.args) == 1 and is_builtin(called):
             text = self._over_items(node, node.args[0], str(getattr(called, "__name__", "")))
             if text is not None:
@@ -172,7 +185,10 @@ class Calls(Expressions):
                 raise self.obstacle(node, "writes into an array", "use `np.where`")
             plain = f"np.{called.__name__}({self.joined(node.args)})"
             return f"np.where({self.flat(given['where'])}, {plain}, {self.flat(given['out'])})"
-        arguments = self.each(self.argument, node.args)
+        convert = self.argument
+        if isinstance(node.func, ast.Attribute) and self.is_generator(node.func.value):
+            convert = self.argument if node.func.attr in _OF_ITEMS else self.text
+        arguments = self.each(convert, node.args)
         texts: dict[ast.AST, str] = dict(zip(node.args, arguments, strict=True))
         if isinstance(node.func, ast.Attribute) and _is_array_method(called):
             texts[node.func] = f"{self.text(node.func.value)}.{node.func.attr}"
@@ -184,7 +200,7 @@ class Calls(Expressions):
                 text = self.argument(keyword.value)
             texts[keyword] = f"{keyword.arg}={text}"
         text, name = self.replaced(node, texts), getattr(called, "__name__", "")
-        makes_array = called in (np.array, np.asarray) and "dtype=" not in text
+        makes_array = called in (np.array, np.asarray) and "dtype" not in given
         makes_array &= np.float32 in self.item_types(node) and len(node.args) == 1
         if makes_array or (self.is_narrow(node) and name in _FLOAT32_LOOPS):
             return f"{text[:-1]}, dtype=np.float32)"
@@ -206,8 +222,7 @@ class Calls(Expressions):
             if is_array and name == "item":
                 return None
             return f"{self.enclosed(owner)}{'.copy()' * is_array}"
-        items = self.elements(owner) if name == "values" and self.stored(owner) else None
-        if items is not None:
+        if (items := self.elements(node)) is not None:
             return tuple_of(items)
         if name == "index" and len(node.args) == 1 and self.types(owner) <= {list, tuple}:
             body = _INDEX_OF
@@ -247,7 +262,7 @@ class Calls(Expressions):
             return f"{growing.length}[0] = 0"
         if len(args) > len(FUNCTIONS[growing.kind].get(name, ("", "", args))[2]):
             raise self.obstacle(args[1], "is one of several arguments", "write a call for each")
-        texts = [*map(self.value_of, args)] or ["-1"]
+        texts = [*map(self._item_text, args)] or ["-1"]
         if name in ("assign", "extend", "update") and growing.items in texts[-1]:
             is_display = self.elements(args[-1]) is not None
             texts[-1] = texts[-1] if is_display else f"({texts[-1]}).copy()"
@@ -266,6 +281,11 @@ class Calls(Expressions):
         body = body.replace("{equal}", equal)
         arguments = dict(zip(names, texts, strict=True))
         return self.unit.call(title, body, items=growing.items, count=growing.length, **arguments)
+
+    def _item_text(self, node: ast.expr) -> str:
+        """Return the text of an item; `yield` may have a tuple without parentheses."""
+        is_tuple = isinstance(node, ast.Tuple)
+        return tuple_of(self.elements(node) or []) if is_tuple else self.value_of(node)
 
     def _check_maxlen(self, node: ast.AST, growing: Growing) -> None:
         """Refuse a deque with another `maxlen` than the ones before."""
@@ -295,6 +315,9 @@ class Calls(Expressions):
         """Return the text for the call `name(items)`; None if the call needs no change."""
         if isinstance(items, (ast.GeneratorExp, ast.ListComp)) and name in ("min", "max"):
             return f"np.{name}({comprehension(self, items, 'list')})"
+        has_calls = any(isinstance(n, ast.Call) for n in ast.walk(getattr(items, "elt", items)))
+        if isinstance(items, ast.ListComp) and name in ("any", "all") and has_calls:
+            return f"np.{name}({comprehension(self, items, 'list')})"  # all calls are made
         if isinstance(items, (ast.GeneratorExp, ast.ListComp)):
             return comprehension(self, items, name)
         if name == "reversed":
@@ -311,6 +334,8 @@ class Calls(Expressions):
             return f"np.sort({self.flat(items)})"
         if name == "list" and isinstance(items, ast.Call) and called_name(items) == "range":
             return f"np.arange({self.joined(items.args)})"
+        if name in ("list", "tuple") and self.types(items) == {range}:
+            return self.unit.call("values_of_range", _VALUES_OF_RANGE, values=self.flat(items))
         if name in ("list", "tuple"):
             texts = self.short_items(items) if name == "tuple" else self.elements(items)
             if texts and isinstance(items, ast.Call):
@@ -320,6 +345,19 @@ class Calls(Expressions):
         is_array = np.ndarray in self.types(items) or self.stored(items) is not None
         is_array |= self.growing(items) is not None
         return f"np.{name}({self.text(items)})" if name in _OVER_ARRAYS and is_array else None
+
+    def _extreme(self, node: ast.Call, keywords: dict[str, ast.expr]) -> str:
+        """Return the text of `min` or `max` of several numbers with `default`."""
+        items = node.args[0]
+        if [*keywords] != ["default"] or len(node.args) > 1 or self.has_rows(items):
+            raise self.obstacle(node, "has `key`, or items that are tuples", "write it as a loop")
+        if isinstance(items, (ast.GeneratorExp, ast.ListComp)):
+            text = comprehension(self, items, "list")
+        else:
+            text = self.flat(items)
+        body = _EXTREME_OR.replace("extreme", ast.unparse(node.func))
+        arguments = {"items": text, "default": self.flat(keywords["default"])}
+        return self.unit.call(f"{ast.unparse(node.func)}_or", body, **arguments)
 
     def _reversed(self, items: ast.expr) -> str:
         """Return the text of `reversed(items)`."""
@@ -386,8 +424,23 @@ class Calls(Expressions):
         ):
             bindings |= more
             texts |= passed
-        helper = self._helper(source, node, bindings, [*texts], role)
+        self.check_order(node, names, given)
+        helper = self._helper(source, node, bindings, texts, role)
+        if source.is_generator and node not in self.source.consumed:
+            reads = re.search(r"\b(state\.|rng\b)", self.unit.with_helpers(helper.text))
+            has_arrays = any({np.ndarray, list} & self.types(part) for part in args)
+            if reads or has_arrays or node not in self.source.iterated:
+                reason = "is a generator whose items may change while it runs"
+                raise self.obstacle(node, reason, f"write `list({ast.unparse(node)})`")
         return helper.call(texts[name] for name in helper.arguments)
+
+    def check_order(self, node: ast.AST, names: list[str], given: dict[str, ast.expr]) -> None:
+        """Refuse arguments that would be computed in another order, if calls are among them."""
+        has_call = (n for n in given if any(isinstance(p, ast.Call) for p in ast.walk(given[n])))
+        calls = [*has_call]
+        if calls != [name for name in names if name in calls]:
+            change = f"write them in the order {', '.join(names)}"
+            raise self.obstacle(node, "passes arguments in another order", change)
 
     def _outer_names(
         self, node: ast.AST, called: object, source: Source
@@ -397,9 +450,13 @@ class Calls(Expressions):
         if isinstance(called, Local):
             outer = source.outer_names - source.names - self.bindings.keys() - {self.self_name}
             bindings = {n: b for n, b in self.bindings.items() if n not in source.names}
-            return bindings, {local_name(n): self.text(name_at(n, node)) for n in sorted(outer)}
+            indices = {b.place for b in bindings.values() if isinstance(b, Stored)}
+            texts = {n.id: n.id for text in indices if text for n in names_in(parsed(text))}
+            texts.pop("state", None)
+            texts |= {local_name(n): self.text(name_at(n, node)) for n in sorted(outer)}
+            return bindings, texts
         if isinstance(this, Stored):
-            return {source.self_name: this}, {}
+            return _passed(source.self_name, this)
         if isinstance(this, ast.expr):  # a member of an enumeration
             return {source.self_name: Alias("this")}, {"this": self.text(this)}
         is_env = this is None or this is self.unit.trace.env
@@ -418,7 +475,7 @@ class Calls(Expressions):
         record = self.record(part)
         known = self.known(part) if record is None else None
         if is_constant and record is not None:
-            return {name: record}, {}
+            return _passed(name, record)
         if is_constant and known is not None and not isinstance(known.value, NUMBERS):
             return {name: known}, {}
         growing = self.growing(part) if is_constant and known is None else None
@@ -441,8 +498,9 @@ class Calls(Expressions):
                 continue
             kind = self.kind(part.value)
             if isinstance(part.value, ast.Call) and kind and kind.shape:  # which is evaluated once
-                self.emit(f"items = {self.flat(part.value)}")
-                items: list[str] | None = [f"items[{k}]" for k in range(kind.shape[0])]
+                name = self.hidden(f"items_{len(self.lines)}")
+                self.emit(f"{name} = {self.flat(part.value)}")
+                items: list[str] | None = [f"{name}[{k}]" for k in range(kind.shape[0])]
             else:
                 items = self.short_items(part.value)
             if items is None:
@@ -456,7 +514,7 @@ class Calls(Expressions):
         source: Source,
         node: ast.AST,
         bindings: dict[str, Binding],
-        passed: list[str],
+        passed: Mapping[str, str],
         role: str,
     ) -> Helper:
         """Return the helper for a function in the call `node`."""
@@ -468,12 +526,20 @@ class Calls(Expressions):
             self.unit.active.add(source.tree)
             body = self.inner(source, chain, bindings, role).body()
             self.unit.active.discard(source.tree)
-            used = tuple(name for name in passed if word_in(name, body))
+            used = tuple(n for n, text in passed.items() if "(" in text or word_in(n, body))
             name = source.tree.name
             if role.startswith(("reset", "step")) and source.owner is not None:
                 name = f"{name}_of_{source.owner.__name__.lower()}"
             self.unit.texts[key] = self.unit.helper(name, body, used)
         return self.unit.texts[key]
+
+
+def _passed(name: str, record: Stored) -> tuple[dict[str, Binding], dict[str, str]]:
+    """Return what an argument with an object stands for, and the index that is passed for it."""
+    if not record.place or record.place.isdigit():
+        return {name: record}, {}
+    place = f"{name}_index"
+    return {name: record._replace(place=place)}, {place: record.place}
 
 
 def _is_array_method(value: object) -> bool:

@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gymcore.jit.conversion.layouts import NUMBERS, code_of, number_array
+from gymcore.jit.conversion.layouts import NUMBERS, Layout, code_of, number_array
 from gymcore.jit.conversion.lists import Growing
 from gymcore.jit.conversion.obstacles import ObstacleFound
 from gymcore.jit.conversion.scope import Alias, Scope, Stored, is_always_true, name_of
-from gymcore.jit.conversion.syntax import called_name, place_of
+from gymcore.jit.conversion.source import is_storable
+from gymcore.jit.conversion.syntax import called_name, name_at, place_of
 from gymcore.jit.conversion.tables import Table
 from gymcore.jit.conversion.unit import local_name
 
@@ -41,7 +42,6 @@ _REFUSED = {
     ast.Lambda: ("is a function without a name", "define it in the module"),
     ast.DictComp: ("is a dict", "use an array"),
     ast.SetComp: ("is a set", "use an array of bools"),
-    ast.NamedExpr: ("assigns a name in an expression", "write the assignment as a statement"),
     ast.GeneratorExp: ("is a generator", "write it as a loop"),
 }
 
@@ -50,6 +50,7 @@ class Expressions(Scope):
     """The text of the expressions of one function, as compiled code runs them."""
 
     _present: frozenset[ast.AST] = frozenset()  # expressions that are not None here
+    _assigned_names: frozenset[ast.AST] = frozenset()  # `:=`, emitted as statements before
 
     def short_items(self, node: ast.expr) -> list[str] | None:
         """Return the texts of the items of a sequence or short array of known length, or None."""
@@ -74,11 +75,18 @@ class Expressions(Scope):
         if isinstance(node, (ast.Attribute, ast.Subscript)) and (stored := self.stored(node)):
             if self.flag_of(node) and _NONE in self.types(node):
                 return self._value_or_none(node, stored)
+            if stored.layout.kind is _NONE and isinstance(getattr(node, "ctx", None), ast.Load):
+                return "None"
+            if stored.layout.items is not None and is_storable(stored.layout.kind):
+                change = "use its attributes"
+                raise self.obstacle(node, "is an object that is used as a value", change)
             if stored.layout.items is not None:
                 return tuple_of(self.elements(node) or [])
             if stored.layout.lists:
                 raise self.obstacle(node, "uses a list of lists as a whole", "loop over its lists")
-            return self._all_items(node) or f"state.{stored.name}"
+            if stored.layout.element is not None:
+                raise self.obstacle(node, "uses a list of objects as a whole", "loop over it")
+            return self._all_items(node) or stored.field(stored.name)
         if isinstance(node, ast.Subscript) and (items := self._all_items(node)):
             return items
         is_test = isinstance(node, ast.Compare)
@@ -103,6 +111,24 @@ class Expressions(Scope):
             raise self.obstacle(node, f"selects from {count} lists", "write an index in range")
         return lists.list_at(str(known.value % count))
 
+    def index_text(self, objects: Stored, node: ast.expr) -> str:
+        """Return the text of an index of a list of objects."""
+        if self.known(node) is not None:
+            return super().index_text(objects, node)
+        if objects.layout.keys:
+            codes = enumerate(self.value_text(key, node) for key in objects.layout.keys)
+            lines = [f"    if key == {code}:\n        return {k}" for k, code in codes]
+            body = "\n".join([*lines, '    raise KeyError("the key is not in the dict")'])
+            title = f"place_of_key_in_{objects.name.strip('_')}"
+            return self.unit.call(title, body, key=self.flat(node))
+        calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+        functions = [known and known.value for known in map(self.known, calls)]
+        if any(function not in (len, int, min, max) for function in functions):
+            change = "assign the index to a name before"
+            raise self.obstacle(node, "is an index that is computed by a call", change)
+        is_test = isinstance(node, (ast.Compare, ast.BoolOp)) or bool in self.types(node)
+        return f"int({self.flat(node)})" if is_test else self.flat(node)
+
     def _all_items(self, node: ast.AST) -> str:
         """Return the text of the items of a list that grows; empty for other expressions."""
         growing = self.growing(node)
@@ -119,7 +145,10 @@ class Expressions(Scope):
             return stored.flag if stored.layout.optional else ""
         if not isinstance(node, ast.Name) or self.known(node) is not None:
             return ""
-        was_none = any(_NONE in self.types(load) for load in self.source.loads(node.id))
+        kinds = set().union(*map(self.types, self.source.loads(node.id)))
+        assigned = (n for n in ast.walk(self.source.tree) if isinstance(n, ast.Assign))
+        values = (n.value for n in assigned if ast.unparse(n.targets[0]) == node.id)
+        was_none = _NONE in kinds or (not kinds and any(map(self.flag_of, values)))
         return f"({self.text(node)} is not None)" if was_none else ""
 
     def _value_or_none(self, node: ast.AST, stored: Stored) -> str:
@@ -139,7 +168,9 @@ class Expressions(Scope):
     def as_value(self, node: ast.expr) -> str:
         """Return the text of an expression that a name is bound to; tuples stay tuples."""
         stored = self.stored(node)
-        if stored is not None and self.flag_of(node) and _NONE in self.types(node):
+        is_number = stored is not None and not (stored.layout.shape or stored.layout.items)
+        may_be_none = _NONE in self.types(node) or (not self.types(node) and is_number)
+        if stored is not None and self.flag_of(node) and may_be_none:
             return self._value_or_none(node, stored)
         is_tuple = (
             stored is not None and stored.layout.kind is tuple and len(stored.layout.shape) == 1
@@ -216,7 +247,7 @@ class Expressions(Scope):
         if value is None or isinstance(value, (bool, int, float)):
             text = re.sub(r"(nan|inf)", r"np.\1", repr(value))
             return f"({text})" if text.startswith("-") else text
-        array = number_array(value)
+        array = number_array([*value] if isinstance(value, enum.EnumType) else value)
         if array is not None:
             return self.unit.constant(array, hint)
         reason = f"is of type {type(value).__name__}, which compiled code cannot use"
@@ -252,6 +283,10 @@ class Expressions(Scope):
             return items
         elif isinstance(binding, Table):
             return self.table_text(binding, node)
+        elif isinstance(binding, Stored) and self.record(node) is not None:
+            raise self.obstacle(node, "is an object that is used as a value", "use its attributes")
+        elif isinstance(binding, Stored) and (texts := self.elements(node)):
+            return tuple_of(texts)
         elif binding is None and node.id in self._locals and self.only_state:
             raise self.obstacle(node, "is a local variable", "use an attribute")
         if self.is_self(node):
@@ -301,8 +336,20 @@ class Expressions(Scope):
         if is_env:
             reason = "is not an attribute after `__init__` and `reset`"
             raise self.obstacle(node, reason, "assign it in `reset`")
-        is_enum = any(issubclass(kind, enum.Enum) for kind in self.types(node.value))
-        return self.text(node.value) if is_enum and node.attr == "value" else None
+        stored = self.stored(node.value)
+        kinds = {stored.layout.kind} if stored is not None else self.types(node.value)
+        enums = [kind for kind in kinds if issubclass(kind, enum.Enum)]
+        are_numbers = all(isinstance(m.value, int) for kind in enums for m in kind)
+        if enums and not (node.attr == "value" and are_numbers):
+            reason = "is an attribute of members of an enumeration, which are numbers here"
+            raise self.obstacle(node, reason, "compare members, or use a table")
+        return self.text(node.value) if enums else None
+
+    def _namedexpr(self, node: ast.NamedExpr) -> str:
+        if node not in self._assigned_names:
+            change = "write the assignment as a statement"
+            raise self.obstacle(node, "assigns a name in an expression", change)
+        return self.text(name_at(node.target.id, node))
 
     def _subscript(self, node: ast.Subscript) -> str | None:
         index, items = self.known(node.slice), self.bound(node.value)
@@ -315,6 +362,9 @@ class Expressions(Scope):
         if isinstance(node.slice, ast.Slice):
             texts = self.elements(node)
             return None if texts is None else tuple_of(texts)
+        if index is not None and isinstance(index.value, str):
+            change = "select it where the dict is"
+            raise self.obstacle(node, "selects an item by a text from a computed value", change)
         if isinstance(node.slice, ast.Tuple) or self.types(node.slice) != {tuple}:
             return None
         place = self.elements(node.slice)
@@ -367,6 +417,9 @@ class Expressions(Scope):
             return row
         if isinstance(node, ast.Call) and called_name(node) in ("tuple", "list"):
             return self.short_items(node.args[0]) if len(node.args) == 1 else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            is_dict = node.func.attr == "values" and self.stored(node.func.value) is not None
+            return self.elements(node.func.value) if is_dict else None
         if isinstance(binding := self.bound(node), list):
             return binding
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
@@ -381,11 +434,12 @@ class Expressions(Scope):
             return (self.elements(node.value) or [])[slice(*numbers)]
         stored = self.stored(node)
         if stored is not None and not stored.layout.grows:
-            name, layout, _ = stored
+            name, layout = stored.name, stored.layout
             if layout.items is not None:
-                return [f"state.{field.name}" for field in layout.parts(name)]
+                return [stored.field(field.name) for field in layout.parts(name)]
             is_flat = layout.kind in (list, tuple) and len(layout.shape) == 1
-            return [f"state.{name}[{k}]" for k in range(layout.shape[0])] if is_flat else None
+            items_text, is_flat = stored.field(name), is_flat or _has_numbers(layout)
+            return [f"{items_text}[{k}]" for k in range(layout.shape[0])] if is_flat else None
         table = self.table(node)
         if table is not None:
             items = table.items()
@@ -477,6 +531,8 @@ class Expressions(Scope):
             return str(self.truth(node))
         if growing is not None:
             return f"{growing.length}[0] > 0"
+        if (objects := self.objects(node)) is not None:
+            return f"{objects.length} > 0"
         if isinstance(node, ast.BoolOp):
             text = self._truth_text(node)
             return f"(\n{text}\n)" if "\n" in text else text
@@ -496,7 +552,8 @@ class Expressions(Scope):
             raise self.obstacle(
                 node, "selects one of several lists", "write it as an `if` statement"
             )
-        if types <= {bool, np.bool_}:
+        tests = (ast.Compare, ast.UnaryOp, ast.BoolOp)
+        if types <= {bool, np.bool_} and (types or all(isinstance(v, tests) for v in node.values)):
             return self._truth_text(node)
         if _NONE in types:
             raise self.obstacle(node, "may be None", "write it as an `if` statement")
@@ -621,11 +678,25 @@ class Expressions(Scope):
             test = self.unit.call("has_row", body, **arguments)
         elif growing is not None:
             test = f"np.any({growing.text} == {self.enclosed(node.left)})"
+        elif stored is not None and stored.layout.keys:
+            codes = (self.value_text(key, node) for key in stored.layout.keys)
+            test = f"({' or '.join(f'{self.enclosed(node.left)} == {code}' for code in codes)})"
         elif stored is not None and len(stored.layout.shape) == 1:
             test = f"np.any({self.text(right)} == {self.enclosed(node.left)})"
         else:
             return None
         return f"(not {test})" if isinstance(node.ops[0], ast.NotIn) else test
+
+
+def _has_numbers(layout: Layout) -> bool:
+    """Return whether the layout is that of a dict of numbers."""
+    element = layout.element
+    return (
+        bool(layout.keys)
+        and element is not None
+        and element.dtype is not None
+        and not element.shape
+    )
 
 
 def tuple_of(texts: list[str]) -> str:

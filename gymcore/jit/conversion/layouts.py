@@ -55,6 +55,9 @@ class Layout(NamedTuple):
         item: For a list that grows, the type of its items.
         lists: For a list of lists that grow, their number; `shape[0]` and the field for the number
             of items have a row for each.
+        element: For a list of objects, the layout of one; `shape[0]` is the largest number of them,
+            and each field has a row for each. Also for a dict of numbers or objects.
+        keys: The keys of a dict that has an `element`.
     """
 
     kind: type
@@ -65,6 +68,8 @@ class Layout(NamedTuple):
     grows: bool = False
     item: type = float
     lists: int = 0
+    element: Layout | None = None
+    keys: tuple[object, ...] = ()
 
     def fields(self, name: str) -> Iterator[Field]:
         """Yield the fields of the state."""
@@ -74,11 +79,12 @@ class Layout(NamedTuple):
 
     def parts(self, name: str) -> list[Field]:
         """Return the fields without the one for None."""
-        if self.grows and self.dtype is not None:
-            count = Field(self.length(name), np.dtype(np.int64), (self.lists or 1,))
-            return [Field(name, self.dtype, self.shape), count]
+        count = Field(self.length(name), np.dtype(np.int64), (self.lists or 1,))
+        if self.element is not None:
+            rows = (f._replace(shape=(*self.shape, *f.shape)) for f in self.element.fields(name))
+            return [*rows, *([count] * self.grows)]
         if self.dtype is not None:
-            return [Field(name, self.dtype, self.shape)]
+            return [Field(name, self.dtype, self.shape), *([count] * self.grows)]
         items = (self.items or {}).items()
         return [field for key, item in items for field in item.fields(f"{name}_{key}")]
 
@@ -100,6 +106,17 @@ class Layout(NamedTuple):
             return self
         parts = self.items.items()
         return self._replace(items={k: v.growing(f"{name}_{k}", wanted) for k, v in parts})
+
+    def indexed(self, name: str, wanted: str) -> Layout:
+        """Return the layout for the attribute `name` whose part `wanted` has items at indices."""
+        if self.items is None:
+            return self
+        parts = self.items.items()
+        if name != wanted:
+            return self._replace(items={k: v.indexed(f"{name}_{k}", wanted) for k, v in parts})
+        element, keys = next(iter(self.items.values())), tuple(self.items)
+        shape, keys = (len(self.items),), keys if self.kind is dict else ()
+        return self._replace(items=None, shape=shape, element=element, keys=keys)
 
     def without(self, unread: Callable[[str], bool]) -> Layout:
         """Return the layout without lists that grow and are not read."""
@@ -220,10 +237,13 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
         if max(lengths) >= _LONGEST and kind is list:
             raise ValueError(f"grows to {max(lengths)} items", _FIXED_LENGTH)
         items = [item for value in values for item in value]
-        part = _layout_of_values(items, is_assigned) if items else Layout(float, np.dtype(float))
-        if part.dtype is not None and not part.grows:
+        part = layout_of(items) if items else Layout(float, np.dtype(float))
+        if part.dtype is not None and not part.grows and not part.optional:
             shape = room(max(lengths)), *part.shape
             return growing_layout(values, part.dtype, shape, part.kind)
+        has_limit = any(getattr(value, "maxlen", None) is not None for value in values)
+        if kind in (list, deque) and not has_limit and _is_element(part):
+            return Layout(kind, None, (room(max(lengths)),), grows=True, element=part)
     if len(lengths) > 1:
         raise ValueError("changes its length during an episode", _FIXED_LENGTH)
     if kind is list and len(lengths) == 1 and _are_ragged(values):
@@ -238,6 +258,19 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
         dtype = np.result_type(*valid)
         if valid[0].size and dtype != np.float16:
             return Layout(kind, np.dtype(np.int64) if dtype == "u8" else dtype, valid[0].shape)
+    if kind is list and all(type(value) is list and value for value in values):
+        with contextlib.suppress(ValueError):
+            part = layout_of([item for value in values for item in value])
+            if _is_element(part):
+                return Layout(kind, None, (len(values[0]),), element=part)
+    keys = tuple(values[0]) if kind is dict else ()
+    is_dict = all(isinstance(value, dict) and tuple(value) == keys for value in values)
+    is_dict &= all(isinstance(key, int) or code_of(key) is not None for key in keys)
+    if keys and is_dict and not all(isinstance(key, str) and key.isidentifier() for key in keys):
+        with contextlib.suppress(ValueError):
+            part = layout_of([item for value in values for item in value.values()])
+            if _is_element(part) or (part.dtype is not None and not part.grows):
+                return Layout(dict, None, (len(keys),), element=part, keys=keys)
     if len({type(value) for value in values}) == 1 and is_storable(type(values[0])):
         return Layout(kind, None, items=dict(_attribute_layouts(kind, values, is_assigned)))
     items = [items_of(value) for value in values]
@@ -248,6 +281,13 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
     types = sorted({type(value).__name__ for value in values})
     change = _CHANGES.get(types[0], "make it a number or an array")
     raise ValueError(f"is {' or '.join(types)}, which a lane cannot have", change)
+
+
+def _is_element(layout: Layout) -> bool:
+    """Return whether a list of values of a layout is stored as an array for each field."""
+    parts = (layout.items or {}).values()
+    is_whole = all(part.dtype is not None and not part.grows for part in parts)
+    return bool(parts) and is_whole and layout.kind is not list
 
 
 def _are_ragged(lists: list[Any]) -> bool:

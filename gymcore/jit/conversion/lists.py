@@ -14,7 +14,7 @@ import numpy as np
 from gymcore.jit.conversion.layouts import room
 from gymcore.jit.conversion.tracing import Kind
 
-__all__ = ["FUNCTIONS", "Growing", "item_of"]
+__all__ = ["FULL", "FUNCTIONS", "Growing", "item_of"]
 
 
 class Growing(NamedTuple):
@@ -64,15 +64,15 @@ def item_of(kinds: set[Kind]) -> tuple[np.dtype, tuple[int, ...], type] | None:
     return dtype, (room(longest), *shapes.pop()), items.pop().type
 
 
-_FULL = 'raise IndexError("a list has more items than the conversion has room for")'
+FULL = 'raise IndexError("a list has more items than the conversion has room for")'
 _APPEND = f"""\
     if count[0] == len(items):
-        {_FULL}
+        {FULL}
     items[count[0]] = value
     count[0] += 1"""
 _INSERT = f"""\
     if count[0] == len(items):
-        {_FULL}
+        {FULL}
     place = min(max(index + count[0] if index < 0 else index, 0), count[0])
     for k in range(count[0], place, -1):
         items[k] = items[k - 1]
@@ -89,13 +89,13 @@ _POP = """\
     return value"""
 _EXTEND = f"""\
     if count[0] + len(values) > len(items):
-        {_FULL}
+        {FULL}
     for value in values:
         items[count[0]] = value
         count[0] += 1"""
 _ASSIGN = f"""\
     if len(values) > len(items):
-        {_FULL}
+        {FULL}
     for k, value in enumerate(values):
         items[k] = value
     count[0] = len(values)"""
@@ -126,7 +126,7 @@ place = 0
 while place < count[0] and not {{equal}}:
     place += 1
 if place == len(items):
-    {_FULL}
+    {FULL}
 if place == count[0]:
     items[place] = value
     count[0] += 1"""

@@ -16,7 +16,15 @@ from gymcore.jit.conversion.syntax import called_name, name_at, names_in, parsed
 from gymcore.jit.conversion.tables import Table
 from gymcore.jit.conversion.unit import local_name
 
-__all__ = ["ADDS_ERRORS", "comprehension", "header", "known_rounds", "rounds", "unrolled"]
+__all__ = [
+    "ADDS_ERRORS",
+    "MOST_ROUNDS",
+    "comprehension",
+    "header",
+    "known_rounds",
+    "rounds",
+    "unrolled",
+]
 
 ADDS_ERRORS = sys.version_info >= (3, 12)
 """Whether `sum` adds the rounding errors of a sum of Python's floats to it (Neumaier).
@@ -28,6 +36,7 @@ _ADD_FLOAT = """\
     if abs(result) >= abs(value):
         return total, errors + (result - total + value)
     return total, errors + (value - total + result)"""
+MOST_ROUNDS = 16  # of a loop over objects that is written round by round
 _COMPREHENSION = "is a comprehension of this kind", "write it as loops"
 
 
@@ -45,15 +54,20 @@ def rounds(
         assert isinstance(items.func, ast.Attribute)
         owner = items.func.value
         stored, texts = function.stored(owner), function.elements(owner) or []
-        keys = list(stored.layout.items or ()) if stored is not None else []
+        keys: list[Any] = [*(stored.layout.keys or stored.layout.items or ())] if stored else []
         if keys and len(keys) == len(texts):
             key, item = map(ast.unparse, target.elts)
             pairs = zip(map(Known, keys), map(Alias, texts), strict=True)
             return [{key: first, item: second} for first, second in pairs]
     stored = function.stored(items)
     nodes = items.elts if isinstance(items, (ast.Tuple, ast.List)) else []
-    if stored is not None and stored.layout.items:
-        nodes = [parsed(f"{ast.unparse(items)}[{k}]") for k in range(len(stored.layout.items))]
+    if stored is not None and stored.layout.keys:
+        return [{ast.unparse(target): Known(key)} for key in stored.layout.keys]
+    size = len(stored.layout.items or ()) if stored is not None else 0
+    if stored is not None and stored.layout.element is not None and not stored.layout.grows:
+        size = stored.layout.shape[0] if stored.layout.shape[0] <= MOST_ROUNDS else 0
+    if size:
+        nodes = [parsed(f"{ast.unparse(items)}[{k}]") for k in range(size)]
     records = [record for record in map(function.record, nodes) if record is not None]
     if records and len(records) == len(nodes) and isinstance(target, ast.Name):
         return [{target.id: record} for record in records]
@@ -73,6 +87,11 @@ def _parallel_rounds(
     targets = target.elts if isinstance(target, ast.Tuple) else []
     columns = [rounds(function, *pair) for pair in zip(targets, parts, strict=False)]
     lengths = [len(column) for column in columns if column]
+    for items in (items for items, column in zip(parts, columns, strict=False) if not column):
+        kind = function.kind(items) if not counts else None
+        if not counts and (kind is None or not kind.shape or function.growing(items) is not None):
+            return None
+        lengths += kind.shape[:1] if kind is not None and kind.shape and lengths else ()
     if len(targets) != len(parts) or not lengths:
         return None
     result: list[dict[str, Binding]] = [{} for _ in range(min(lengths))]
@@ -119,10 +138,13 @@ def known_rounds(function: Expressions, node: ast.expr) -> list[dict[str, Bindin
         return None
     part = node.generators[0]
     function.unit.fix(part.iter)
-    known = function.known(part.iter)
+    is_counted = called_name(part.iter) == "enumerate" and isinstance(part.iter, ast.Call)
+    items = part.iter.args[0] if is_counted and isinstance(part.iter, ast.Call) else part.iter
+    known = function.known(items)
     if known is None or len(node.generators) > 1 or part.ifs:
         return None
-    return [dict(_matched(part.target, value)) for value in known.value]
+    values = enumerate(known.value) if is_counted else known.value
+    return [dict(_matched(part.target, value)) for value in values]
 
 
 def _over_objects(
@@ -155,11 +177,14 @@ def header(function: Expressions, target: ast.expr, items: ast.expr) -> tuple[st
     inner = items.args[0] if isinstance(items, ast.Call) and items.args else items
     is_counted = called_name(items) == "enumerate" and isinstance(target, ast.Tuple)
     is_counted &= isinstance(items, ast.Call) and len(items.args) == 1 and not items.keywords
+    if (line := _over_list_of_objects(function, target, items, is_counted)) is not None:
+        return line
     lists = function.stored(inner if is_counted else items)
     if lists is not None and lists.layout.lists:
         names = target.elts if is_counted and isinstance(target, ast.Tuple) else [target]
         name = ast.unparse(names[-1])
-        counter = f"{name}_index" if names == [target] else function.text(names[0])
+        index = function.hidden(f"{name}_index")
+        counter = index if names == [target] else function.text(names[0])
         function.bindings |= {counter: Alias(counter), name: lists.list_at(counter)}
         return f"for {counter} in range({lists.layout.lists}):", []
     if is_counted and isinstance(target, ast.Tuple) and function.table(inner) is not None:
@@ -168,15 +193,16 @@ def header(function: Expressions, target: ast.expr, items: ast.expr) -> tuple[st
     if table is None or (table.is_row() and not counter):
         texts = function.elements(items) if table is None else None
         text = tuple_of(texts) if texts else function.text(items)
-        growing = function.growing(items)
+        growing, row = function.growing(items), function.hidden("row", target)
         if growing is not None and growing.item is tuple and isinstance(target, ast.Name):
-            row = tuple_of([f"row[{k}]" for k in range(growing.width)])
-            return f"for row in {text}:", [f"{function.text(target)} = {row}"]
+            numbers = tuple_of([f"{row}[{k}]" for k in range(growing.width)])
+            return f"for {row} in {text}:", [f"{function.text(target)} = {numbers}"]
         if isinstance(target, ast.Tuple) and not texts and function.has_rows(items):
-            row = ", ".join(f"row[{k}]" for k in range(len(target.elts)))
-            return f"for row in {text}:", [f"{function.joined(target.elts)} = {row}"]
+            numbers = ", ".join(f"{row}[{k}]" for k in range(len(target.elts)))
+            return f"for {row} in {text}:", [f"{function.joined(target.elts)} = {numbers}"]
         return f"for {function.text(target)} in {text}:", []
-    counter = counter or f"{target.id if isinstance(target, ast.Name) else 'item'}_index"
+    title = target.id if isinstance(target, ast.Name) else "item"
+    counter = counter or function.hidden(f"{title}_index")
     function.bindings[counter] = Alias(counter)
     part = table.at(name_at(counter, items))
     if part is None:
@@ -194,6 +220,37 @@ def header(function: Expressions, target: ast.expr, items: ast.expr) -> tuple[st
         value = function.table_text(part, items)
         first = [f"{function.text(target)} = {value}"]
     return f"for {counter} in range({length}):", first
+
+
+def _over_list_of_objects(
+    function: Expressions, target: ast.expr, items: ast.expr, is_counted: bool
+) -> tuple[str, list[str]] | None:
+    """Return the header of a loop over a list of objects, as `header` does; None for others."""
+    name, first = target, list[str]()
+    if is_counted and isinstance(target, ast.Tuple) and isinstance(items, ast.Call):
+        count, name, items = *target.elts, items.args[0]
+    chosen = ""
+    if isinstance(items, ast.Call) and called_name(items) == "reversed":
+        chosen, items = "[::-1]", items.args[0]
+    if isinstance(items, ast.Subscript) and isinstance(part := items.slice, ast.Slice):
+        ends = [part.lower, part.upper, *([part.step] if part.step else [])]
+        chosen = f"[{':'.join(function.flat(end) if end else '' for end in ends)}]{chosen}"
+        items = items.value
+    objects = function.objects(items)
+    if objects is None:
+        return None
+    numbers = f"np.arange({objects.length}){chosen}" if chosen else f"range({objects.length})"
+    title = name.id if isinstance(name, ast.Name) else objects.name.strip("_")
+    index = function.hidden(f"{title}_index")
+    item = objects.object_at(index)._replace(size="")  # it exists
+    if isinstance(name, ast.Name):
+        function.bindings[name.id] = item
+    else:
+        texts = (item.field(field.name) for field in item.layout.parts(item.name))
+        first = [f"{function.text(name)} = {', '.join(texts)}"]
+    if is_counted:
+        return f"for {function.text(count)}, {index} in enumerate({numbers}):", first
+    return f"for {index} in {numbers}:", first
 
 
 def comprehension(function: Expressions, node: ast.ListComp | ast.GeneratorExp, name: str) -> str:
@@ -250,7 +307,9 @@ def _free_names(function: Expressions, node: ast.AST, targets: set[str]) -> set[
     used = {n.id for n in names_in(node)}
     tables = [b for n in used if isinstance(b := function.bindings.get(n), Table)]
     lists = [growing for part in names_in(node) if (growing := function.growing(part))]
+    objects = [b for n in used if isinstance(b := function.bindings.get(n), Stored)]
     return {
+        *(n.id for b in objects for n in names_in(parsed(b.place or "0")) if n.id != "state"),
         *map(local_name, (used - targets) & function.source.names),
         *(growing.length for growing in lists if "." not in growing.length),
         *(n.id for growing in lists for n in names_in(parsed(growing.items)) if n.id != "state"),

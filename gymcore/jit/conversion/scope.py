@@ -7,6 +7,7 @@ import builtins
 import enum
 import inspect
 import math
+from collections import deque
 from collections.abc import Mapping
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, Self
@@ -77,16 +78,40 @@ class Stored(NamedTuple):
         name: Its field, or what the names of its fields begin with.
         layout: Its layout.
         value: The value that it had in a run.
+        place: The text of the number of the object that it is or belongs to, in a list of objects;
+            empty for other parts.
+        size: The text of the number of objects in that list, if the place may be out of range.
     """
 
     name: str
     layout: Layout
     value: object
+    place: str = ""
+    size: str = ""
 
     @property
     def flag(self) -> str:
         """The text of the field that is False if the value is None."""
-        return f"state.{self.layout.flag(self.name)}"
+        return self.field(self.layout.flag(self.name))
+
+    def field(self, name: str) -> str:
+        """Return the text of a field of it."""
+        rows = f"[: {self.size}]" * bool(self.size)
+        return f"state.{name}{rows}{f'[{self.place}]' * bool(self.place)}"
+
+    @property
+    def length(self) -> str:
+        """The text of the number of objects in a list of them."""
+        layout = self.layout
+        return f"state.{layout.length(self.name)}[0]" if layout.grows else str(layout.shape[0])
+
+    def object_at(self, place: str) -> Stored:
+        """Return the object at an index of a list of objects."""
+        assert self.layout.element is not None
+        items = self.value if isinstance(self.value, (list, deque)) else []
+        value = next((item for item in items if item is not None), None)
+        size = self.length * self.layout.grows
+        return Stored(self.name, self.layout.element, value, place, size)
 
     def list_at(self, index: str) -> Growing:
         """Return the list at an index, if it is a list of lists that grow."""
@@ -98,11 +123,13 @@ class Stored(NamedTuple):
 
     def has_constant(self, name: str) -> bool:
         """Return whether the object has an attribute that does not change."""
-        if name in vars(self.value):
-            is_stored = name in (self.layout.items or {})
+        if name in getattr(self.value, "__dict__", ()):
+            is_stored = bool(self.place) or name in (self.layout.items or {})
             return not is_stored and name not in changed_by_methods(self.layout.kind)
-        defined = method_of(self.layout.kind, name)
-        return not isinstance(defined, (property, FunctionType)) and defined is not None
+        defined, is_record = method_of(self.layout.kind, name), hasattr(self.layout.kind, "_fields")
+        if not (is_record or is_storable(self.layout.kind)):
+            return False
+        return not (isinstance(defined, property) or callable(defined)) and defined is not None
 
 
 class Local(NamedTuple):
@@ -181,6 +208,16 @@ class Scope:
             margin = min(column, len(line) - len(line.lstrip()))
             self.lines.append(f"{head}{line[margin:]}".rstrip())
 
+    def hidden(self, name: str, *targets: ast.expr) -> str:
+        """Return a name for a variable that the original does not have.
+
+        Args:
+            name: The name, which gets a `_` if the original has a variable of the name.
+            *targets: Variables that are assigned right after this one, and may have its name.
+        """
+        names = self._locals - {node.id for node in names_in(*targets)}
+        return name if name not in names else self.hidden(f"{name}_", *targets)
+
     def obstacle(self, node: ast.AST, reason: str, change: str) -> ObstacleFound:
         """Return the exception for an expression."""
         text = ast.unparse(node).partition("\n")[0]
@@ -204,8 +241,7 @@ class Scope:
         """Return the value of an expression; None if it is not known."""
         if isinstance(node, ast.Constant):
             return Known(node.value)
-        is_known = all(self._is_known(part) for part in ast.walk(node))
-        return self._evaluated(node) if is_known else None
+        return self._evaluated(node) if self._is_known(node) else None
 
     def _evaluated(self, node: ast.AST) -> Known | None:
         names = {n.id: self._names[n.id] for n in names_in(node) if n.id in self._names}
@@ -219,25 +255,26 @@ class Scope:
             return None
 
     def _is_known(self, node: ast.AST) -> bool:
-        """Return whether a part of an expression does not make its value unknown."""
+        """Return whether the value of an expression does not change, so that it can be computed."""
         if isinstance(node, ast.Name):
-            if isinstance(self.bound(node), (Known, Stored)) or self.is_self(node):
-                return True
             is_global = node.id in self._names or hasattr(builtins, node.id)
-            return is_global and node.id not in self._locals
-        if isinstance(node, ast.Attribute) and (owner := self.record(node.value)) is not None:
-            return self.record(node) is not None or owner.has_constant(node.attr)
+            is_free = is_global and node.id not in self._locals
+            return isinstance(self.bound(node), Known) or self.is_self(node) or is_free
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and self.stored(node) is not None:
+            return False
+        if isinstance(node, ast.Attribute) and (owner := self.stored(node.value)) is not None:
+            return owner.has_constant(node.attr)
         if isinstance(node, ast.Attribute) and self.is_self(node.value):
-            if self.record(node) is not None:
-                return True
             name = node.attr
             changes = name in self.unit.trace.names | self.unit.generators
             is_property = isinstance(method_of(self.unit.cls, name), property)
             return not changes and not is_property and self.unit.parameter(name) is None
         if isinstance(node, ast.Call) and called_name(node).partition("(")[0] != "super":
             function = self.known(node.func)  # never evaluated if it has effects itself
-            return function is not None and _is_pure(function.value)
-        return isinstance(node, _PURE_NODES)
+            if function is None or not _is_pure(function.value):
+                return False
+        is_pure = isinstance(node, _PURE_NODES)
+        return is_pure and all(self._is_known(part) for part in ast.iter_child_nodes(node))
 
     def is_generator(self, node: ast.AST) -> bool:
         """Return whether an expression is an attribute with a generator."""
@@ -334,17 +371,21 @@ class Scope:
         if isinstance(node, ast.Attribute) and self.is_self(node.value):
             if node.attr in self.unit.bad:
                 raise self.obstacle(node, *self.unit.bad[node.attr])
-            layout, value = self.unit.layouts.get(node.attr), vars(self.unit.trace.env)
-            return layout and Stored(node.attr, layout, value.get(node.attr))
+            layout = self.unit.layouts.get(node.attr)
+            return layout and Stored(node.attr, layout, self._sample(node.attr))
         if isinstance(binding := self.bound(node), Stored):
+            if self.only_state and binding.place and not binding.place.isdigit():
+                raise self.obstacle(node, "is a local variable", "use an attribute")
             return binding
         if not isinstance(node, (ast.Attribute, ast.Subscript)):
             return None
         owner = self.stored(node.value)
-        if owner is None or owner.layout.items is None:
+        if owner is None or (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
+            return None  # for slices, see `Expressions.elements`
+        if isinstance(node, ast.Subscript) and owner.layout.element is not None:
+            return owner.object_at(self.index_text(owner, node.slice))
+        if owner.layout.items is None:
             return None
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-            return None  # see `Expressions.elements`
         keys = list(owner.layout.items)
         if isinstance(node, ast.Attribute) and node.attr not in keys:
             return None
@@ -353,9 +394,39 @@ class Scope:
         if isinstance(key, int) and -len(keys) <= key < len(keys):
             key = keys[key]
         if key not in keys:
+            items = [*owner.layout.items.values()]
+            if index is None and all(item == items[0] and not item.items for item in items):
+                self.unit.let_index(owner.name)
             raise self.obstacle(node, "selects an item by an index that varies", "use an array")
         values = items_of(owner.value) or {}
-        return Stored(f"{owner.name}_{key}", owner.layout.items[key], values.get(key))
+        layout, value = owner.layout.items[key], values.get(key)
+        return owner._replace(name=f"{owner.name}_{key}", layout=layout, value=value)
+
+    def _sample(self, name: str) -> object:
+        """Return the value of an attribute after the runs; of a list, one that has items."""
+        value = vars(self.unit.trace.env).get(name)
+        samples = self.unit.trace.samples.get(name, [])
+        is_empty = isinstance(value, (list, deque)) and not value
+        return next((v for v in samples if v), value) if is_empty else value
+
+    def index_text(self, objects: Stored, node: ast.expr) -> str:
+        """Return the text of an index of a list of objects; see `Expressions` for others."""
+        known, keys = self.known(node), objects.layout.keys
+        if known is not None and known.value in keys:
+            return str(keys.index(known.value))
+        if known is None or keys or not isinstance(known.value, (int, np.integer)):
+            raise self.obstacle(node, "is an index that varies", "use an array")
+        index, size = int(known.value), objects.layout.shape[0]
+        if objects.layout.grows:
+            return str(index)
+        if not -size <= index < size:
+            raise self.obstacle(node, f"selects from {size} objects", "write an index in range")
+        return str(index % size)
+
+    def objects(self, node: ast.AST) -> Stored | None:
+        """Return the list of objects in the state that an expression is, or None."""
+        stored = self.stored(node)
+        return stored if stored is not None and stored.layout.element is not None else None
 
     def growing(self, node: ast.AST) -> Growing | None:
         """Return the list that grows that an expression is, or None."""
@@ -364,9 +435,11 @@ class Scope:
             local = self.local_list(node.id) if binding is None else None
             return binding if isinstance(binding, Growing) else local[0] if local else None
         stored = self.stored(node)
-        if stored is None or not stored.layout.grows or stored.layout.lists:
+        if stored is None or not stored.layout.grows or stored.layout.dtype is None:
             return None
-        name, layout, _ = stored
+        if stored.layout.lists:
+            return None
+        name, layout = stored.name, stored.layout
         return _growing(f"state.{name}", f"state.{layout.length(name)}", layout, layout.shape)
 
     def local_list(self, name: str) -> tuple[Growing, np.dtype, tuple[int, ...]] | None:
@@ -405,8 +478,8 @@ class Scope:
         known = self.known(node)
         if known is not None:
             hint = getattr(node, "attr", getattr(node, "id", "table")).strip("_")
-            is_set = isinstance(known.value, (set, frozenset))
-            value = list(known.value) if is_set else known.value
+            has_items = isinstance(known.value, (set, frozenset, enum.EnumType))
+            value: object = list(known.value) if has_items else known.value
             return Table(hint, [value]) if isinstance(value, (list, tuple, dict, str)) else None
         if not isinstance(node, (ast.Subscript, ast.Attribute)):
             return None

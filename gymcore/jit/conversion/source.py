@@ -19,6 +19,7 @@ from typing import Any
 
 from gymcore import error
 from gymcore.core import Env
+from gymcore.jit.conversion.generators import consumed, iterated, without_yields
 from gymcore.jit.conversion.matches import without_matches
 from gymcore.jit.conversion.syntax import called_name, names_in, place_of
 from gymcore.specs.entry_points import load_env_creator
@@ -30,6 +31,7 @@ __all__ = [
     "attributes_in",
     "changed_attributes",
     "changed_by_methods",
+    "changed_in_place",
     "find_class",
     "function_of",
     "has_convertible_init",
@@ -72,6 +74,7 @@ class Source:
         file, first_line: Place of the definition.
         defaults: The default of each argument.
         owner: The class that defines it, or None.
+        is_generator: Whether it is a generator function; `tree` returns a list instead.
     """
 
     def __init__(self, function: FunctionType, owner: type | None) -> None:
@@ -87,6 +90,7 @@ class Source:
         if not isinstance(tree, ast.FunctionDef):
             raise OSError(f"{function.__qualname__} is not a definition")
         self.function, self.tree, self.owner = function, tree, owner
+        self.is_generator = without_yields(tree)
         self.lines = text.encode().splitlines()
         self.file = function.__code__.co_filename
         for node in ast.walk(tree):
@@ -105,7 +109,7 @@ class Source:
     def local(self, tree: ast.FunctionDef, defaults: dict[str, object]) -> Source:
         """Return the source of a function that is defined in this one."""
         result = copy.copy(self)
-        for name in ("stores", "changed_items", "grown"):
+        for name in ("stores", "changed_items", "grown", "consumed", "iterated"):
             vars(result).pop(name, None)
         result.tree, result.owner, result.defaults = tree, None, defaults
         result.outer_self, result.outer_names = self.self_name, self.names | self.outer_names
@@ -152,6 +156,61 @@ class Source:
         owners = (name.rpartition(".") for name in map(called_name, nodes))
         updated = {owner for owner, _, method in owners if method == "update"}
         return updated | {ast.unparse(node.value) for node in items}
+
+    @functools.cached_property
+    def consumed(self) -> set[ast.AST]:
+        """The expressions all of whose items a function takes at once, such as `list`."""
+        return consumed(self.tree)
+
+    @functools.cached_property
+    def iterated(self) -> set[ast.AST]:
+        """The expressions that loops and comprehensions iterate over."""
+        return iterated(self.tree)
+
+    def has_clear_values(self, name: str) -> bool:
+        """Return whether each read of a local name gets what one certain statement assigns."""
+        loops = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+        nodes = [*ast.walk(self.tree)]
+        scopes = [n for n in nodes if isinstance(n, loops)]
+        scoped = {
+            part
+            for scope in scopes
+            if any(n.id == name for g in scope.generators for n in names_in(g.target))
+            for part in ast.walk(scope)
+        }
+        uses = [n for n in names_in(self.tree) if n.id == name and n not in scoped]
+        places = {n: (n.lineno, n.col_offset) for n in uses}
+        inside: dict[ast.AST, set[ast.AST]] = {}  # the nodes that run after each assignment
+        for node in nodes:
+            for field in ("body", "orelse"):
+                block: Any = getattr(node, field, None)
+                for k, statement in enumerate(block if isinstance(block, list) else []):
+                    is_loop = isinstance(statement, ast.For)
+                    after = statement.body if is_loop else block[k + 1 :]
+                    targets = [statement.target] if is_loop else getattr(statement, "targets", [])
+                    targets = targets or [getattr(statement, "target", ast.Pass())]
+                    reached_nodes = {part for s in after for part in ast.walk(s)}
+                    inside |= {n: reached_nodes for t in targets for n in names_in(t)}
+                    # The value of an assignment is read before its target is assigned.
+                    end = statement.end_lineno or 0, statement.end_col_offset or 0
+                    places |= {n: end for t in targets for n in names_in(t) if not is_loop}
+        stores = [n for n in uses if isinstance(n.ctx, ast.Store)]
+        around = [{*ast.walk(n)} for n in nodes if isinstance(n, (ast.For, ast.While))]
+        store: ast.Name | None = None
+        for use in sorted(uses, key=lambda n: places[n]):
+            if isinstance(use.ctx, ast.Store):
+                store = use
+            elif (
+                store is None
+                or use not in inside.get(store, ())
+                or any(
+                    use in loop and other in loop and store not in loop
+                    for loop in around
+                    for other in stores
+                )
+            ):
+                return False
+        return True
 
     def is_flat_list(self, name: str) -> bool:
         """Return whether items are appended to a list only in the block that creates it."""
@@ -248,7 +307,10 @@ def has_convertible_init(kind: type) -> bool:
 
 def is_storable(kind: Any) -> bool:  # mypy does not take every type as hashable
     """Return whether the attributes of objects of a type can be stored in lanes."""
-    return has_convertible_init(kind) or dataclasses.is_dataclass(kind)
+    has_attributes = has_convertible_init(kind) or dataclasses.is_dataclass(kind)
+    is_frozen = getattr(getattr(kind, "__dataclass_params__", None), "frozen", False)
+    is_plain = is_frozen or method_of(kind, "__setattr__") is method_of(object, "__setattr__")
+    return has_attributes and is_plain and kind.__dictoffset__ != 0  # not with `__slots__`
 
 
 def method_of(cls: type, name: str) -> object:
@@ -264,7 +326,8 @@ def owner_of(cls: type, function: FunctionType) -> type | None:
     return None
 
 
-def reached(cls: type, *names: str) -> list[Source]:
+@functools.cache
+def reached(cls: type, *names: str) -> tuple[Source, ...]:
     """Return the sources of some methods, and of the functions that they may call."""
     waiting: list[object] = [method_of(cls, name) for name in names]
     sources: dict[FunctionType, Source] = {}
@@ -287,7 +350,7 @@ def reached(cls: type, *names: str) -> list[Source]:
                 waiting.append(inspect.getattr_static(module, node.attr, None))
             elif isinstance(node, ast.Name):
                 waiting.append(function.__globals__.get(node.id))
-    return list(sources.values())
+    return tuple(sources.values())
 
 
 def attributes_in(source: Source) -> Iterator[ast.Attribute]:
@@ -347,3 +410,19 @@ def changed_attributes(source: Source) -> Iterator[tuple[str, bool]]:
             base, is_whole = base.value, False
         if base in attributes:
             yield attributes[base], is_whole
+
+
+def changed_in_place(source: Source) -> Iterator[str]:
+    """Yield the names of attributes, also of other objects, whose items a function changes."""
+    for node in ast.walk(source.tree):
+        base: ast.AST = ast.Pass()
+        if isinstance(node, ast.AugAssign):
+            base = node.target
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            base = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            base = node.func.value if node.func.attr in MUTATING else base
+        while isinstance(base, ast.Subscript):
+            base = base.value
+        if isinstance(base, ast.Attribute):
+            yield base.attr

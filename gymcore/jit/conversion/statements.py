@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
-import inspect
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -13,25 +13,42 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from gymcore.jit.conversion.calls import Calls
 from gymcore.jit.conversion.copies import copied, whole
-from gymcore.jit.conversion.layouts import Layout, items_of, number_array
+from gymcore.jit.conversion.expressions import tuple_of
+from gymcore.jit.conversion.layouts import items_of, number_array
 from gymcore.jit.conversion.lists import FUNCTIONS, Growing
-from gymcore.jit.conversion.loops import header, known_rounds, rounds, unrolled
+from gymcore.jit.conversion.loops import MOST_ROUNDS, header, rounds
+from gymcore.jit.conversion.objects import Objects
 from gymcore.jit.conversion.obstacles import ObstacleFound
 from gymcore.jit.conversion.outputs import write_info, write_observation
-from gymcore.jit.conversion.scope import Alias, Known, Local, Stored, name_of, named_table
-from gymcore.jit.conversion.source import changed_attributes, has_convertible_init, is_storable
+from gymcore.jit.conversion.scope import (
+    Alias,
+    Binding,
+    Known,
+    Local,
+    Stored,
+    name_of,
+    named_table,
+)
+from gymcore.jit.conversion.source import (
+    MUTATING,
+    changed_attributes,
+    has_convertible_init,
+    is_storable,
+    method_of,
+)
+from gymcore.jit.conversion.stores import check_number, check_value
 from gymcore.jit.conversion.syntax import (
     called_name,
     counted,
     is_empty_list,
-    keywords_of,
     loaded,
     name_at,
+    named_in,
     names_in,
     without_continue,
 )
+from gymcore.jit.conversion.unit import local_name
 
 __all__ = ["Statements"]
 
@@ -41,7 +58,6 @@ _IGNORED = re.compile(
 )
 # Exceptions of this converter for syntax that it does not expect.
 _UNEXPECTED = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
-_MOST_OBJECTS = 16  # in a list
 _VALUE = " as a value"  # in the role of `reset` and `step` that return the observation
 # Changes and draws, which a function that only observes must not contain.
 _CHANGES = re.compile(
@@ -49,7 +65,7 @@ _CHANGES = re.compile(
 )
 
 
-class Statements(Calls):
+class Statements(Objects):
     """Statements of one function in the calls that it runs in."""
 
     _line = 0  # the last line of the source that has been converted
@@ -75,6 +91,8 @@ class Statements(Calls):
             self._comments(statement.lineno)
             before = len(self.lines)
             try:
+                if not hasattr(statement, "body"):
+                    self.check_moves(statement)
                 ends = self._statement(statement)
             except (ObstacleFound, *_UNEXPECTED) as problem:
                 if not isinstance(problem, ObstacleFound):
@@ -132,13 +150,34 @@ class Statements(Calls):
             if not taken or word == "if":
                 return bool(taken) and self._inlined(taken)
             return self._nested("else:", taken)
-        test = self.condition(node.test)
-        bindings = dict(self.bindings)
-        ends = self._nested(f"{word} {test}:", node.body, node.col_offset)
-        self.bindings = bindings
-        if len(node.orelse) == 1 and isinstance(inner := node.orelse[0], ast.If):
+        self.check_moves(node.test)
+        bindings, around = dict(self.bindings), self.indent
+        tests = [node.test]
+        if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And):
+            tests = node.test.values if named_in(node.test) and not node.orelse else tests
+        for test in tests[:-1]:
+            self._assign_first(test)
+            self.emit(f"if {self.condition(test)}:")
+            self.indent += 1
+        self._assign_first(tests[-1])
+        head = f"{word} {self.condition(tests[-1])}:"
+        ends = self._nested(head, node.body, node.col_offset) and not named_in(node.test)
+        self.bindings, self.indent = bindings, around
+        inner = node.orelse[0] if len(node.orelse) == 1 else None
+        if isinstance(inner, ast.If) and not named_in(inner.test):
             return self._do_if(inner, "elif") and ends
         return self._nested("else:", node.orelse) and ends
+
+    def _assign_first(self, test: ast.expr) -> None:
+        """Emit the assignment `name := value` that a condition begins with, if there is one."""
+        part: Any = test
+        while not isinstance(part, ast.NamedExpr):
+            values = getattr(part, "values", [None])  # of `and` and `or`
+            part = getattr(part, "left", None) or getattr(part, "operand", None) or values[0]
+            if part is None:
+                return
+        self._assign(ast.copy_location(ast.Pass(), test), part.target, part.value)
+        self._assigned_names |= {part}
 
     def _inlined(self, statements: list[ast.stmt]) -> bool:
         self._line = statements[0].lineno - 1
@@ -150,7 +189,7 @@ class Statements(Calls):
         body = without_continue(node.body) if by_round else node.body
         has_jumps = any(isinstance(part, jumps) for s in body for part in ast.walk(s))
         are_objects = any(isinstance(v, Stored) for names in by_round or () for v in names.values())
-        if are_objects and has_jumps:
+        if are_objects and has_jumps and not any(map(self.objects, ast.walk(node.iter))):
             change = "use a variable that says whether the loop goes on"
             raise self.obstacle(node.iter, "has objects, and `break` leaves the loop", change)
         self._check_changes(node)
@@ -158,6 +197,7 @@ class Statements(Calls):
             before, ends = self.round, False
             for k, bindings in enumerate(by_round):
                 self.bindings |= bindings
+                self._take_values(node, bindings)
                 self.round = *before, (node, k)
                 ends = ends or self._inlined(body)
             self.round = before
@@ -167,11 +207,47 @@ class Statements(Calls):
         self._nested("else:", node.orelse)
         return None
 
+    def _take_values(self, node: ast.For, names: dict[str, Binding]) -> None:
+        """Emit the assignments of a round's numbers, if the loop may change where they are."""
+        parts = [part for statement in node.body for part in ast.walk(statement)]
+        stores = [p for p in parts if isinstance(getattr(p, "ctx", None), ast.Store)]
+        has_effects = any(map(self._has_effect, parts)) or bool(stores)
+        for name, value in names.items():
+            if has_effects and isinstance(value, Alias) and value.text.startswith("state."):
+                del self.bindings[name]
+                self.emit(f"{local_name(name)} = {value.text}")
+
     def _check_changes(self, node: ast.For) -> None:
         """Refuse a loop that changes the length of the list that it is over, and then goes on."""
         items = node.iter
         while isinstance(items, ast.Call) and called_name(items) in ("enumerate", "reversed"):
             items = items.args[0]
+        if isinstance(items, ast.Subscript) and isinstance(items.slice, ast.Slice):
+            items = items.value if self.objects(items.value) is not None else items
+        objects, ends = self.objects(items), ((ast.Break, ast.Return), ast.Return)
+        if objects is not None:
+            body = [part for statement in node.body for part in ast.walk(statement)]
+            loops = [part for part in body if isinstance(part, (ast.For, ast.While))]
+            inner = {part for loop in loops for part in ast.walk(loop)}
+            ifs = [part for part in ast.walk(node) if isinstance(part, ast.If)]
+            last = [part.body for part in ifs if isinstance(part.body[-1], ends[part in inner])]
+            left = {part for statements in last for s in statements for part in ast.walk(s)}
+            nodes = [part for part in body if part not in left]
+            appends = f"{ast.unparse(items)}.append" in map(called_name, nodes)
+            owner = ast.unparse(items)
+            stores = (n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store))
+            appends |= any(f"{ast.unparse(n)}[".startswith(f"{owner}[") for n in stores)
+            names = {n.id for n in names_in(node.target)}
+            if not all(map(self.source.has_clear_values, names)):
+                change = "use another name, or `break` with a variable"
+                raise self.obstacle(node.target, "is used after the loop", change)
+            for moved in (part for part in left if self.moves(items, part)):
+                uses = (n for n in left if isinstance(n, ast.Name) and n.id in names)
+                line = getattr(moved, "lineno", 0)
+                appends |= any(n.lineno >= line and n not in {*ast.walk(moved)} for n in uses)
+            if appends or any(self.moves(items, part) for part in nodes):
+                raise self.obstacle(items, "changes while the loop runs", "loop over indices")
+            return
         growing, owner = self.growing(items), ast.unparse(items)
         methods = {*FUNCTIONS[growing.kind], "clear", "appendleft", "popleft"} if growing else set()
         blocks = [getattr(part, "body", None) for part in ast.walk(node)]
@@ -183,6 +259,7 @@ class Statements(Calls):
                 raise self.obstacle(items, "changes while the loop runs", "loop over a copy")
 
     def _do_while(self, node: ast.While) -> None:
+        self.check_moves(node.test)
         self._nested(f"while {self.condition(node.test)}:", node.body, node.col_offset)
         self._nested("else:", node.orelse)
 
@@ -202,9 +279,15 @@ class Statements(Calls):
         self.bindings[node.name] = Local(self.source.local(node, defaults))
 
     def _do_delete(self, node: ast.Delete) -> None:
-        """Leave out what only ends the life of a name."""
-        if not all(isinstance(target, ast.Name) for target in node.targets):
-            raise self.obstacle(node, "deletes an item", "use an array and a count")
+        """Leave out what only ends the life of a name; remove items of lists that grow."""
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                continue
+            if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Slice):
+                raise self.obstacle(node, "deletes an item", "use an array and a count")
+            method = ast.Attribute(loaded(target.value), "pop", ast.Load())
+            call = ast.Call(method, [target.slice], [])
+            self._do_expr(ast.copy_location(ast.Expr(ast.copy_location(call, target)), node))
 
     def _do_pass(self, node: ast.stmt) -> bool:
         self.emit(ast.unparse(node))
@@ -237,25 +320,29 @@ class Statements(Calls):
     def _do_expr(self, node: ast.Expr) -> None:
         call = node.value
         if not isinstance(call, ast.Call):
+            self._check_effects(call)
             return
         if _IGNORED.match(ast.unparse(call)):
             self._effects(*call.args, *call.keywords)
             return
         owner, _, method = ast.unparse(call.func).rpartition(".")
         if isinstance(call.func, ast.Attribute) and self._is_unused(call.func.value):
+            self._effects(*call.args)
             return
         if self.is_converted_call(call) and self._only_seeds(call):
             self._check_seed(call)
             return
         items = self.bindings.get(owner)
         if isinstance(items, list) and method == "append":
-            items.append(f"{owner}_{len(items)}")
-            self.emit(f"{items[-1]} = {self.flat(call.args[0])}")
+            if self._indents.get(owner) != self.indent:
+                reason = "adds to a list whose items are not all alike, in a loop or a condition"
+                raise self.obstacle(node, reason, "append numbers, or tuples of numbers")
+            self._append_name(owner, items, call.args[0])
         elif owner in self.outputs and method == "update" and call.args:
             write_info(self, call.args[0])
         elif owner.startswith("super(") and not self.is_converted_call(call):
             self.unit.seeded |= method == "reset"
-        else:
+        elif not self.change_objects(call):
             text = self._base_call(call) if self._base(call) else self.text(call)
             self.emit(text, node.col_offset)
 
@@ -289,13 +376,30 @@ class Statements(Calls):
             change = "write `np.random.default_rng(seed)` in `reset`"
             raise self.obstacle(value, "makes a generator in another way", change)
 
+    def _has_effect(self, node: ast.AST) -> bool:
+        """Return whether an expression itself draws, or may change the state."""
+        method = node.func if isinstance(node, ast.Call) else None
+        if isinstance(method, ast.Attribute) and (
+            self.is_generator(method.value) or method.attr in MUTATING
+        ):
+            return True
+        calls = self.is_converted_call(node) or isinstance(self.called(node), Local)
+        return calls or bool(self.changed_by(node))
+
+    def _check_effects(self, node: ast.AST) -> None:
+        """Refuse an expression with an effect in a place where the effect would be left out."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.NamedExpr) or self._has_effect(part):
+                change = "write it as a statement, or with `if`"
+                raise self.obstacle(node, "has an effect, but its value is not used", change)
+
     def _effects(self, *nodes: ast.AST) -> None:
         """Emit the calls in expressions that draw, or that may change the state."""
         for node in nodes:
-            called = node.func if isinstance(node, ast.Call) else None
-            draws = isinstance(called, ast.Attribute) and self.is_generator(called.value)
-            if draws or self.is_converted_call(node):
+            if self._has_effect(node):
                 self.emit(self.text(node))
+            elif isinstance(node, (ast.IfExp, ast.BoolOp, ast.ListComp, ast.NamedExpr)):
+                self._check_effects(node)
             else:
                 self._effects(*ast.iter_child_nodes(node))
 
@@ -324,6 +428,12 @@ class Statements(Calls):
     def _do_assign(self, node: ast.Assign) -> None:
         *others, last = node.targets
         self._assign(node, last, node.value)
+        targets = map(self.stored, node.targets if others else [])
+        arrays = [part for part in targets if part and part.layout.shape]
+        names = {getattr(target, "attr", "") for target in node.targets}
+        if len(arrays) > 1 and names & self.unit.changed_in_place:
+            reason = "is an array that two attributes would share, and one changes"
+            raise self.obstacle(node.value, reason, "write an assignment for each")
         for target in others:
             self._assign(node, target, node.value if self.is_none(node.value) else loaded(last))
 
@@ -348,15 +458,26 @@ class Statements(Calls):
             self._effects(value)
         elif (stored := self.stored(target)) is not None and stored.layout.lists:
             self._store_lists(stored, value)
+        elif stored is not None and stored.layout.element is not None:
+            self.assign_objects(stored, value)
         elif stored is not None:
-            self._store(target, stored, value)
+            self._check_frozen(target)
+            self.store(target, stored, value)
         elif (growing := self.growing(loaded(target))) is not None:
-            self._check_sharing(value, self.growing(value))
+            self.check_sharing(value, self.growing(value))
             self.emit(self.list_call(growing, "assign", [value]))
         elif isinstance(target, ast.Subscript) and ast.unparse(target.value) in self.outputs:
             write_info(self, ast.Dict([target.slice], [value]))
         else:
             self.emit(f"{self.text(target)} = {self.flat(value)}", column)
+
+    def _check_frozen(self, target: ast.expr) -> None:
+        """Refuse to assign a field of a named tuple or of a frozen data class."""
+        owner = self.stored(target.value) if isinstance(target, ast.Attribute) else None
+        kind = owner.layout.kind if owner is not None else object
+        is_frozen = getattr(getattr(kind, "__dataclass_params__", None), "frozen", False)
+        if is_frozen or hasattr(kind, "_fields"):
+            raise self.obstacle(target, "is a field that cannot be assigned", "use `_replace`")
 
     def _results(
         self, node: ast.stmt, call: ast.Call, targets: list[ast.expr]
@@ -379,9 +500,17 @@ class Statements(Calls):
             return False
         record = self.record(target.value)
         if record is not None:  # reading what a lane cannot have is an obstacle
-            return target.attr not in (record.layout.items or {})
+            is_unused = target.attr not in (record.layout.items or {})
+            is_store = not isinstance(target.ctx, ast.Load)
+            if is_unused and is_store and method_of(record.layout.kind, target.attr) is not None:
+                reason = "is a property or an attribute of the class"
+                raise self.obstacle(target, reason, "assign an attribute of the object")
+            return is_unused
         if not self.is_self(target.value):
             return False
+        is_store = not isinstance(target.ctx, ast.Load)
+        if is_store and isinstance(method_of(self.unit.cls, target.attr), property):
+            raise self.obstacle(target, "is a property", "assign the attribute that it changes")
         layout = self.unit.layouts.get(target.attr)
         is_none = layout is not None and layout.kind is type(None)
         return is_none or target.attr not in self.unit.read
@@ -400,15 +529,21 @@ class Statements(Calls):
             self._write_output(role, value)
             return
         is_only = self.source.stores[name] == 1
-        part = self._part_of_state(name, value) if is_only else None
+        is_clear = (is_only or self.record(value)) and self.source.has_clear_values(name)
+        part = self._part_of_state(name, value) if is_clear else None
         if part is not None:
             self.bindings[name] = part
+            return
+        if (objects := self.later_attribute(node, name, value)) is not None:
+            self.assign_objects(objects, value)
+            self.bindings[name] = objects
             return
         if self.record(value) is not None or self.growing(value) is not None:
             reason = "is replaced while it has a name, or is one of several values of the name"
             change = f"write `{ast.unparse(value)}` where the name is used, or copy it"
             raise self.obstacle(value, reason, change)
-        if is_empty_list(value) or self.local_list(name) is not None:
+        is_display = isinstance(value, ast.List) and name in self.source.grown
+        if is_empty_list(value) or is_display or self.local_list(name) is not None:
             self._assign_list(node, name, value)
             return
         table, known = self.table(value), self.known(value)
@@ -423,6 +558,13 @@ class Statements(Calls):
             is_table = known is not None and isinstance(known.value, (list, np.ndarray))
             copy = ".copy()" if is_table and name in self.source.changed_items else ""
             rebound = {n for n, is_whole in changed_attributes(self.source) if is_whole}
+            if isinstance(value, ast.Attribute) and stored is not None:
+                nodes = [*ast.walk(self.source.tree)]
+                attributes = (n for n in nodes if isinstance(n, ast.Attribute))
+                targets = {n.attr for n in attributes if isinstance(n.ctx, ast.Store)}
+                targets |= {n for node in nodes for n in self.changed_by(node, is_whole=True)}
+                is_moved = stored.place and any(self._may_move(stored, node) for node in nodes)
+                rebound |= {stored.name} if value.attr in targets or is_moved else set()
             owner = self.stored(value.value) if isinstance(value, ast.Subscript) else None
             is_row_of = owner is not None and len(owner.layout.shape) > 1 and not owner.layout.grows
             array = stored if stored is not None and stored.layout.shape else None
@@ -441,6 +583,11 @@ class Statements(Calls):
             text = f"({text})" if copy and is_table and not text.isidentifier() else text
             self.emit(f"{self.text(target)} = {text}{copy}", node.col_offset)
 
+    @functools.cached_property
+    def _indents(self) -> dict[str, int]:
+        """The indent at which each local list was assigned whose items have names."""
+        return {}
+
     def _part_of_state(self, name: str, value: ast.expr) -> Stored | Growing | None:
         """Return the object or list that grows in the state for which a name stands, or None."""
         lists = self.stored(value.value) if isinstance(value, ast.Subscript) else None
@@ -448,14 +595,16 @@ class Statements(Calls):
             if self._is_replaced(name, value):
                 return None
             if not isinstance(value.slice, ast.Constant):
-                index = self.flat(value.slice)
-                self.emit(f"{name}_index = {index}")
-                value = ast.Subscript(value.value, name_at(f"{name}_index", value), ast.Load())
-                self.bindings[f"{name}_index"] = Alias(f"{name}_index")
+                index, title = self.flat(value.slice), self.hidden(f"{name}_index")
+                self.emit(f"{title} = {index}")
+                value = ast.Subscript(value.value, name_at(title, value), ast.Load())
+                self.bindings[title] = Alias(title)
             return self.growing(value)
         stored = self.stored(value)
         if stored is None or self._is_replaced(name, value):
             return None
+        if (item := self.object_in_name(name, value)) is not None:
+            return item
         return self.record(value) or self.growing(value)
 
     def _is_replaced(self, name: str, value: ast.expr) -> bool:
@@ -467,18 +616,34 @@ class Statements(Calls):
             owner = ast.unparse(value.value)
             items = (text for text in map(ast.unparse, stores) if text.startswith(f"{owner}["))
             texts |= {owner, *items}
-        lines = [n.lineno for n in stores if n.lineno > value.lineno and ast.unparse(n) in texts]
-        uses = [use.lineno for use in self.source.loads(name)]
+        changes: list[tuple[int, set[ast.AST]]] = []  # lines, and uses in them that come before
+        uses = self.source.loads(name)
+        for node in stores:
+            if node.lineno > value.lineno and ast.unparse(node) in texts:
+                changes.append((node.lineno, {u for u in uses if u.lineno == node.lineno}))
+        if isinstance(value, ast.Subscript) and self.objects(value.value) is not None:
+            for part in ast.walk(self.source.tree):
+                if getattr(part, "lineno", 0) >= value.lineno and self.moves(value.value, part):
+                    first = set[ast.AST]() if self.changed_by(part) else {*ast.walk(part)}
+                    changes.append((getattr(part, "lineno", 0), first))
         loops = (n for n in ast.walk(self.source.tree) if isinstance(n, (ast.For, ast.While)))
         later = [n for n in loops if n.lineno > value.lineno]
         return any(
-            use > line
+            (use.lineno >= line and use not in first)
             or any(
-                n.lineno <= min(use, line) <= max(use, line) <= (n.end_lineno or 0) for n in later
+                n.lineno <= min(use.lineno, line) <= max(use.lineno, line) <= (n.end_lineno or 0)
+                for n in later
             )
-            for line in lines
+            for line, first in changes
             for use in uses
         )
+
+    def _append_name(self, name: str, items: list[str], value: ast.expr) -> None:
+        """Emit the assignment of an item of a local list, which gets a name of its own."""
+        stored, text = self.stored(value), self.flat(value)
+        items.append(f"{name}_{len(items)}")
+        is_array = stored is not None and stored.layout.shape
+        self.emit(f"{items[-1]} = {text}{'.copy()' if is_array else ''}")
 
     def _assign_list(self, node: ast.stmt, name: str, value: ast.expr) -> None:
         """Emit `name = []` of a list to which items are appended, or another value of it."""
@@ -495,8 +660,10 @@ class Statements(Calls):
             self.emit(f"{growing.length} = np.zeros(1, np.int64)")
             if not is_empty_list(value):
                 self.emit(self.list_call(growing, "assign", [value]))
-        elif self.source.is_flat_list(name):
-            self.bindings[name] = []
+        elif isinstance(value, ast.List):
+            self.bindings[name], self._indents[name] = (items := list[str]()), self.indent
+            for item in value.elts:
+                self._append_name(name, items, item)
         else:
             reason = "is a list that grows, whose items are not all alike or not numbers"
             raise self.obstacle(node, reason, "append numbers, or tuples of numbers")
@@ -519,6 +686,13 @@ class Statements(Calls):
         if any(isinstance(part, ast.Starred) for part in target.elts):
             self._assign_ends(node, target.elts, value)
             return
+        items = value.elts if isinstance(value, ast.Tuple) else []
+        names = {part.id for part in target.elts if isinstance(part, ast.Name)}
+        is_free = not names & {n.id for n in names_in(value)} and len(names) == len(items)
+        if is_free and any(map(self.record, items)):
+            for part, item in zip(target.elts, items, strict=True):
+                self._assign(node, part, item)
+            return
         used = [part for part in target.elts if not self._is_unused(part)]
         parts = [self.stored(part) for part in used]
         special = any(p and (p.layout.optional or p.layout.shape or p.layout.items) for p in parts)
@@ -527,7 +701,10 @@ class Statements(Calls):
             if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
                 reason = "assigns several attributes at once"
                 raise self.obstacle(node, reason, "assign each in a statement")
-            pairs = zip(target.elts, value.elts, strict=True)
+            pairs = [*zip(target.elts, value.elts, strict=True)]
+            for part, item in pairs:
+                if part not in used:
+                    self._check_effects(item)
             used_pairs = [(part, self.items_in(item)) for part, item in pairs if part in used]
             self._assign_each(node, used_pairs)
             return
@@ -555,14 +732,24 @@ class Statements(Calls):
                 raise self.obstacle(item, "may be None", "assign each in a statement")
             is_constant = self.known(item) is not None and self.record(item) is None
             if not is_empty_list(item) and not is_constant:
-                names[part] = f"new_{len(names)}"
+                names[part] = self.hidden(f"new_{len(names)}")
                 is_array = np.ndarray in self.types(item) or self.growing(item) is not None
-                texts.append(f"{self.value_of(item)}{'.copy()' * is_array}")
+                stored = self.stored(item)
+                is_array |= stored is not None and bool(stored.layout.shape)
+                texts.append(self._copy_of(stored) or self.value_of(item) + ".copy()" * is_array)
         if names:
             self.emit(f"{', '.join(names.values())} = {', '.join(texts)}")
         self.bindings |= {name: Alias(name) for name in names.values()}
         for part, item in sorted(pairs, key=lambda pair: pair[0] not in names):
             self._assign(node, part, name_at(names[part], node) if part in names else item)
+
+    def _copy_of(self, stored: Stored | None) -> str:
+        """Return the text of a tuple with copies of the fields of an object; empty for others."""
+        if stored is None or not stored.layout.items:
+            return ""
+        fields = stored.layout.parts(stored.name)
+        texts = [f"{stored.field(f.name)}{'.copy()' * bool(f.shape)}" for f in fields]
+        return tuple_of(texts)
 
     def _bind_items(self, targets: list[ast.expr], values: list[object]) -> None:
         """Bind names, one of which takes several items, to known values."""
@@ -575,10 +762,13 @@ class Statements(Calls):
                 raise self.obstacle(part, "is not a name", "assign it in a statement")
             self.bindings[name.id] = Known(value)
 
-    def _store(self, target: ast.expr, stored: Stored, value: ast.expr) -> None:
+    def store(self, target: ast.expr, stored: Stored, value: ast.expr) -> None:
         """Emit the assignment of an attribute, or of an item of it."""
-        name, layout, _ = stored
+        name, layout = stored.name, stored.layout
         other = self.stored(value)
+        check_value(self, stored, value)
+        if layout.kind is type(None):
+            return
         if layout.optional:
             known = self.known(value)
             if known is not None and known.value is None:
@@ -587,7 +777,7 @@ class Statements(Calls):
             if type(None) in self.types(value) and other is None:
                 self._store_or_none(stored, value)
                 return
-        self._check_sharing(value, self.growing(value) if layout.grows else self.record(value))
+        self.check_sharing(value, self.growing(value) if layout.grows else self.record(value))
         before = self._present
         self._present = before | {value}  # the flag is assigned, too
         kind = self.known(value.func) if isinstance(value, ast.Call) else None
@@ -600,51 +790,35 @@ class Statements(Calls):
         elif layout.kind is list and self._objects(stored, value):
             pass
         elif layout.items is not None:
-            fields, texts = layout.parts(name), self._record_items(value, layout)
-            if texts is None or len(texts) != len(fields):
+            fields, text = layout.parts(name), self.record_text(value, layout)
+            texts = self.record_items(value, layout) if text is None else None
+            if text is None and (texts is None or len(texts) != len(fields)):
                 raise self.obstacle(value, "is not written item by item", "write all items")
-            names = ", ".join(f"state.{f.name}{whole(f.shape)}" for f in fields)
-            self.emit(f"{names} = {', '.join(texts)}")
+            names = ", ".join(f"{stored.field(f.name)}{whole(f.shape)}" for f in fields)
+            names += "," * (len(fields) == 1 and text is not None)
+            self.emit(f"{names} = {text or ', '.join(texts or [])}")
         elif layout.shape and layout.dtype is not None:
             text = copied(self, value, layout.dtype)
-            self.emit(f"state.{name}[:] = {text}", target.col_offset)
+            self.emit(f"{stored.field(name)}[:] = {text}", target.col_offset)
         else:
-            self.emit(f"state.{name} = {self.flat(value)}", target.col_offset)
+            self.emit(f"{stored.field(name)} = {self.flat(value)}", target.col_offset)
         self._present = before
         if layout.optional:  # after the value, which may depend on it
             self.emit(f"{stored.flag} = {other.flag if other and other.layout.optional else True}")
-
-    def _check_sharing(self, value: ast.expr, shared: Stored | Growing | None) -> None:
-        """Refuse to store an object or list that another attribute has, too."""
-        if shared is not None and not (isinstance(value, ast.Name) and not self.bound(value)):
-            reason = "makes two attributes share an object or a list"
-            raise self.obstacle(value, reason, "assign a copy, written item by item")
 
     def _objects(self, stored: Stored, value: ast.expr) -> bool:
         """Emit the assignment of a list of objects; return whether it is one."""
         parts, values = [*(stored.layout.items or {}).items()], items_of(stored.value) or {}
         if not all(is_storable(layout.kind) for _, layout in parts):
             return False
-        nodes = value.elts if isinstance(value, ast.List) else [value] * len(parts)
-        is_display = isinstance(value, ast.List)
-        items = [{} for _ in parts] if is_display else known_rounds(self, value)
-        if items is None or not len(items) == len(nodes) == len(parts):
-            return False
-        if len(parts) > _MOST_OBJECTS:
+        if len(parts) > MOST_ROUNDS:
             reason = f"is a list of {len(parts)} objects, for each of which code is written"
             raise self.obstacle(value, reason, "use arrays")
-
-        def assign(k: int) -> str:
-            key, layout = parts[k]
-            name = f"{stored.name}_{key}"
-            self.bindings[name] = part = Stored(name, layout, values.get(key))
-            node = nodes[k]
-            node = node.elt if isinstance(node, ast.ListComp) else node
-            self._store(name_at(name, value), part, node)
-            return name
-
-        unrolled(self, value, items, assign)
-        return True
+        each = (
+            stored._replace(name=f"{stored.name}_{k}", layout=v, value=values.get(k))
+            for k, v in parts
+        )
+        return self.assign_each([*each], value)
 
     def _store_lists(self, stored: Stored, value: ast.expr) -> None:
         """Emit the assignment of a list of lists that grow."""
@@ -653,7 +827,7 @@ class Statements(Calls):
             for k, items in enumerate(value.elts):
                 self.emit(self.list_call(stored.list_at(str(k)), "assign", [items]))
         elif isinstance(value, ast.ListComp) and counter:
-            name = f"{stored.name.strip('_')}_index"
+            name = self.hidden(f"{stored.name.strip('_')}_index")
             self.bindings |= {counter: Alias(name), name: Alias(name)}
             self.emit(f"for {name} in range({stored.layout.lists}):")
             self.emit(f"    {self.list_call(stored.list_at(name), 'assign', [value.elt])}")
@@ -664,38 +838,16 @@ class Statements(Calls):
         """Emit the assignment of a value that is computed, and may be None."""
         if stored.layout.shape or stored.layout.items is not None or stored.layout.grows:
             raise self.obstacle(value, "may be None", "write it as an `if` statement")
-        self.emit(f"{stored.name}_or_none = {self.flat(value)}")
-        self.emit(f"{stored.flag} = {stored.name}_or_none is not None")
-        self.emit(f"if {stored.name}_or_none is not None:")
-        self.emit(f"    state.{stored.name} = {stored.name}_or_none")
-
-    def _record_items(self, value: ast.expr, layout: Layout) -> list[str] | None:
-        """Return the texts of the items of a record."""
-        names = list(layout.items or ())
-        known = self.known(value.func) if isinstance(value, ast.Call) else None
-        if isinstance(value, ast.Call) and known is not None and known.value is layout.kind:
-            given = dict(zip(names, self.unpacked(value.args), strict=False)) | keywords_of(value)
-            missing = (name for name in names if name not in given)
-            parameters = inspect.signature(layout.kind).parameters
-            texts = {name: self.value_text(parameters[name].default, value) for name in missing}
-            return [texts[n] if n in texts else self.flat(given[n]) for n in names]
-        replaces = isinstance(value, ast.Call) and called_name(value).endswith("._replace")
-        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and replaces:
-            given, texts_before = keywords_of(value), self.elements(value.func.value) or []
-            before = dict(zip(names, texts_before, strict=True))
-            return [self.flat(given[n]) if n in given else before[n] for n in names]
-        if isinstance(value, ast.DictComp):
-            items = known_rounds(self, ast.ListComp(value.value, value.generators)) or []
-            return unrolled(self, value, items, lambda _: self.flat(value.value))
-        if isinstance(value, ast.Dict):
-            return [*map(self.flat, value.values)]
-        if isinstance(alias := self.bound(value), Alias):
-            return [f"{alias.text}[{k}]" for k in range(len(names))]
-        return self.elements(value)
+        name = self.hidden(f"{stored.name}_or_none")
+        self.emit(f"{name} = {self.flat(value)}")
+        self.emit(f"{stored.flag} = {name} is not None")
+        self.emit(f"if {name} is not None:")
+        self.emit(f"    {stored.field(stored.name)} = {name}")
 
     def _do_augassign(self, node: ast.AugAssign) -> None:
         target = node.target
         if self._is_unused(target):
+            self._effects(node.value)
             return
         if (growing := self.growing(loaded(target))) is not None:
             operators = {ast.Add: "extend", ast.BitOr: "update"}
@@ -705,9 +857,16 @@ class Statements(Calls):
             self.emit(self.list_call(growing, name, [node.value]))
             return
         stored, where = self.stored(target), self.text(loaded(target))
+        if stored is not None:
+            check_number(self, stored.layout, node.value)
         operator = self.source.operator_of(node)
+        if np.float64 in self.types(node.value) and self.is_narrow(node) and not stored:
+            self.emit(f"{where} = {where} {operator} {self.enclosed(node.value)}")
+            return
         if self.is_narrow(node) and np.float64 not in self.types(node):
-            value = f"np.float32({where} {operator} {self.narrow_operand(node.value)})"
+            is_narrow = stored is not None and stored.layout.dtype == np.float32
+            before = where if is_narrow else f"np.float32({where})"
+            value = f"np.float32({before} {operator} {self.narrow_operand(node.value)})"
             self.emit(f"{where} = {value}")
             return
         items = whole(stored.layout.shape) if stored is not None else ""

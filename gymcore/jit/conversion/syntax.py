@@ -13,6 +13,7 @@ __all__ = [
     "keywords_of",
     "loaded",
     "name_at",
+    "named_in",
     "names_in",
     "parsed",
     "place_of",
@@ -29,6 +30,11 @@ def names_in(*trees: ast.AST) -> Iterator[ast.Name]:
     """Yield the names in syntax trees."""
     for tree in trees:
         yield from (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+def named_in(tree: ast.AST) -> list[ast.NamedExpr]:
+    """Return the assignments in an expression."""
+    return [node for node in ast.walk(tree) if isinstance(node, ast.NamedExpr)]
 
 
 def called_name(node: ast.AST) -> str:

@@ -81,7 +81,8 @@ class Table(NamedTuple):
 
 def _item(value: Any, key: Any) -> object:
     is_container = isinstance(value, (dict, list, tuple, np.ndarray, str))
-    return value[key] if is_container else getattr(value, str(key))
+    is_attribute = isinstance(key, str) and not isinstance(value, dict)
+    return value[key] if is_container and not is_attribute else getattr(value, str(key))
 
 
 def _row(value: object) -> list[object] | None:

@@ -61,7 +61,10 @@ def kind_of(value: object) -> Kind:
         return kind_of([*value][:1])._replace(type=set, shape=(len(value),))
     if isinstance(value, np.ndarray):
         return Kind(np.ndarray, value.dtype, value.shape)
-    item = kind_of(value[0]) if isinstance(value, (list, tuple)) and value else None
+    items = value if isinstance(value, (list, tuple)) else ()
+    item = kind_of(items[0]) if items else None
+    if item is not None and item.type is np.ndarray and any(kind_of(v) != item for v in items):
+        item = Kind(object)  # of arrays of different shapes
     return Kind(kind, None, (len(value) if isinstance(value, Sized) else 0,), item)
 
 
@@ -239,7 +242,11 @@ class Trace:
                 value = self._call_function(called, args, kwargs)
             finally:
                 self._chain, self._here = chain, here
-            return see(number, value)
+            see(number, value)
+            function = function_of(called)
+            source = source_of(function, self.owners.get(function)) if function else None
+            is_generator = source is not None and source.is_generator
+            return iter(value) if is_generator and isinstance(value, list) else value
 
         def get(number: int, owner: object, name: str) -> object:
             attribute = getattr(type(owner), name, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,9 @@ from gymcore.jit.conversion.source import (
     Source,
     attributes_in,
     changed_attributes,
+    changed_in_place,
     function_of,
+    is_storable,
     owner_of,
     reached,
     read_attributes,
@@ -83,6 +86,7 @@ class Unit:
         parameters: Attribute and value of each parameter.
         constants: The constants of the module.
         helpers: The converted functions, in the order of their definitions.
+        changed_in_place: The names of attributes whose items some function changes.
         generators: The attributes with a generator, which are the lane's in converted code.
         seeds_itself: Whether `reset` assigns a generator.
         seeded: Whether `reset` has seeded the generator.
@@ -103,6 +107,7 @@ class Unit:
         self.assigned_by_reset = {name for name, is_whole in resets if is_whole}
         drawn = (n for s in [*self.sources, *reached(cls, "render")] for n in attributes_in(s))
         self.read = {node.attr for node in drawn if isinstance(node.ctx, ast.Load)}
+        self.changed_in_place = {name for s in self.sources for name in changed_in_place(s)}
         self.local_names = {name for source in self.sources for name in source.names}
         self.fixed = {name for source in self.sources for name in _length_attributes(source)}
         self.layouts: dict[str, Layout] = {}
@@ -112,12 +117,15 @@ class Unit:
         self.generators |= {"np_random", "_np_random"}
         self.seeds_itself = bool(self.generators & self.assigned_by_reset)
         self.initial_obstacles += [o for s in self.sources for o in self._other_seeds(s)]
+        shared = _shared_objects(vars(trace.env))
         for name in sorted(trace.names - self.generators):
             samples = trace.samples.get(name) or [trace.initial.get(name)]
             is_empty = all(isinstance(v, (list, deque, set)) and not v for v in samples)
             if name not in self.assigned:
                 samples = [*samples, trace.initial.get(name)]
             try:
+                if name in shared:
+                    raise ValueError(f"shares an object with `self.{shared[name]}`", "copy it")
                 if name in trace.steady:
                     raise ValueError("gains items in each step", "give it a fixed length")
                 is_assigned = name in self.assigned
@@ -145,7 +153,8 @@ class Unit:
         """Yield the statements that make a generator of something else than an argument."""
         for node in (n for n in ast.walk(source.tree) if isinstance(n, ast.Assign)):
             targets = [part for target in node.targets for part in ast.walk(target)]
-            names = {part.attr for part in targets if isinstance(part, ast.Attribute)}
+            attributes = (part for part in targets if isinstance(part, ast.Attribute))
+            names = {part.attr for part in attributes if isinstance(part.ctx, ast.Store)}
             value = node.value if isinstance(node.value, ast.Call) else None
             seeds = [ast.unparse(part) for part in value.args] if value else []
             is_seed = len(seeds) == 1 and seeds[0] in source.arguments
@@ -202,6 +211,33 @@ class Unit:
         self.layouts = {n: self._with_room(n, layout.growing(n, wanted)) for n, layout in pairs}
         raise Restart
 
+    def let_index(self, wanted: str) -> None:
+        """Store the items of a part of the state in arrays, and raise `Restart`."""
+        self.layouts = {n: layout.indexed(n, wanted) for n, layout in self.layouts.items()}
+        raise Restart
+
+    def layout_of_kind(self, kind: object) -> Layout | None:
+        """Return the layout of the objects or named tuples of a class; None for other types."""
+        if not isinstance(kind, type) or kind in (tuple, dict, list):
+            return None
+        layouts = [*self.layouts.values()]
+        for layout in layouts:
+            if layout.kind is kind and layout.items:
+                return layout
+            layouts += (layout.items or {}).values()
+            layouts += [layout.element] if layout.element else []
+        return None
+
+    def has_attribute(self, name: str) -> bool:
+        """Return whether objects in the state have an attribute of a name."""
+        layouts = [*self.layouts.values()]
+        for layout in layouts:
+            if name in (layout.items or ()):
+                return True
+            layouts += (layout.items or {}).values()
+            layouts += [layout.element] if layout.element else []
+        return False
+
     def field_of(self, role: str) -> str:
         """Return the name in the state of the observation or of infos that `step` writes."""
         is_free = not any(name.strip("_") == role for name in self.trace.names)
@@ -211,9 +247,9 @@ class Unit:
         """Return the source of a function or method of the class or its modules."""
         function = function_of(called)
         assert function is not None
-        source = source_of(
-            function, self.trace.owners.get(function) or owner_of(self.cls, function)
-        )
+        layout = getattr(getattr(called, "__self__", None), "layout", None)  # of an object
+        owner = owner_of(layout.kind if layout is not None else self.cls, function)
+        source = source_of(function, self.trace.owners.get(function) or owner)
         assert source is not None
         return source
 
@@ -248,7 +284,8 @@ class Unit:
         names = ("state", "parameters", "rng", "observation", "info")
         first = tuple(n for n in names if re.search(rf"(?<![\w.]){n}\b", body))
         name = name.strip("_") if name.startswith("__") else name
-        name = f"{name}_lane" if name in RESERVED | self.local_names else name
+        is_taken = name in RESERVED | self.local_names or hasattr(builtins, name)
+        name = f"{name}_lane" if is_taken else name
         title, number = name, 1
         while True:
             text = f"def {title}({', '.join([*first, *arguments])}):\n{body}"
@@ -271,6 +308,18 @@ class Unit:
                 seen.add(name)
                 texts.append(self.helpers[name].text)
         return "\n".join(texts)
+
+
+def _shared_objects(attributes: dict[str, object]) -> dict[str, str]:
+    """Return the attributes that have an object which another one has, too, with its name."""
+    owners: dict[int, str] = {}
+    shared: dict[str, str] = {}
+    for name, value in attributes.items():
+        for item in value if isinstance(value, (list, tuple, deque)) else [value]:
+            if is_storable(type(item)) and not isinstance(item, (tuple, Env)):
+                owner = owners.setdefault(id(item), name)
+                shared |= {name: owner} if owner != name else {}
+    return shared
 
 
 def _last(node: ast.expr) -> str:
