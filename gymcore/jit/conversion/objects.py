@@ -513,7 +513,7 @@ class Objects(Calls):
         parts = [*ast.walk(node)]
         changed = {name for part in parts for name in self.changed_by(part)}
         for part in parts:
-            if isinstance(part, ast.Call) and not changed:
+            if isinstance(part, ast.Call):
                 self._check_elements(part, parts)
         for part in parts if changed else ():
             stored = None

@@ -38,6 +38,7 @@ __all__ = [
     "is_convertible",
     "is_storable",
     "method_of",
+    "methods_of",
     "owner_of",
     "reached",
     "read_attributes",
@@ -109,7 +110,7 @@ class Source:
     def local(self, tree: ast.FunctionDef, defaults: dict[str, object]) -> Source:
         """Return the source of a function that is defined in this one."""
         result = copy.copy(self)
-        for name in ("stores", "changed_items", "grown", "consumed", "iterated"):
+        for name in ("stores", "changed_items", "augmented", "grown", "consumed", "iterated"):
             vars(result).pop(name, None)
         result.tree, result.owner, result.defaults = tree, None, defaults
         result.outer_self, result.outer_names = self.self_name, self.names | self.outer_names
@@ -211,6 +212,12 @@ class Source:
             ):
                 return False
         return True
+
+    @functools.cached_property
+    def augmented(self) -> set[str]:
+        """The local names with an augmented assignment, which changes an array in place."""
+        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.AugAssign))
+        return {ast.unparse(node.target) for node in nodes}
 
     def is_flat_list(self, name: str) -> bool:
         """Return whether items are appended to a list only in the block that creates it."""
@@ -366,18 +373,20 @@ def attributes_in(source: Source) -> Iterator[ast.Attribute]:
 def changed_by_methods(kind: type) -> dict[str, bool]:
     """Return the attributes that methods change, without `__init__`; True if one assigns them."""
     changed: dict[str, bool] = {}
+    for source in methods_of(kind):
+        for name, is_whole in changed_attributes(source):
+            changed[name] = changed.get(name, False) or is_whole
+    return changed
+
+
+def methods_of(kind: type) -> Iterator[Source]:
+    """Yield the sources of the methods of a class that are converted, without `__init__`."""
     for owner in kind.__mro__:
         for value in vars(owner).values():
             function = function_of(value)
-            if (
-                is_convertible(function)
-                and function is not None
-                and function.__name__ != "__init__"
-            ):
-                source = source_of(function, owner)
-                for name, is_whole in changed_attributes(source) if source else ():
-                    changed[name] = changed.get(name, False) or is_whole
-    return changed
+            if function is not None and function.__name__ != "__init__":
+                source = source_of(function, owner) if is_convertible(function) else None
+                yield from [source] if source is not None else []
 
 
 def read_attributes(source: Source) -> set[str]:

@@ -37,11 +37,12 @@ from gymcore.jit.conversion.source import (
     is_storable,
     method_of,
 )
-from gymcore.jit.conversion.stores import check_number, check_value
+from gymcore.jit.conversion.stores import check_given, check_number, check_value
 from gymcore.jit.conversion.syntax import (
     called_name,
     counted,
     is_empty_list,
+    keywords_of,
     loaded,
     name_at,
     named_in,
@@ -570,7 +571,7 @@ class Statements(Objects):
             array = stored if stored is not None and stored.layout.shape else None
             array = owner if is_row_of else array
             if array is not None and array.name in rebound:
-                if name in self.source.changed_items:
+                if name in self.source.changed_items | self.source.augmented:
                     raise self.obstacle(value, "names an array that is replaced", "copy it")
                 kinds = self.types(value)
                 copy = ".copy()" if array is stored or not kinds or np.ndarray in kinds else ""
@@ -783,6 +784,8 @@ class Statements(Objects):
         kind = self.known(value.func) if isinstance(value, ast.Call) else None
         is_made = kind is not None and kind.value is layout.kind
         if isinstance(value, ast.Call) and is_made and has_convertible_init(layout.kind):
+            for part in [*value.args, *keywords_of(value).values()]:
+                check_given(self, layout, part)
             method = MethodType(layout.kind.__init__, self.record(target))  # type: ignore[misc]
             self.emit(self.converted_call(value, method))
         elif (growing := self.growing(target)) is not None:

@@ -10,7 +10,7 @@ from gymcore.jit.conversion.expressions import Expressions
 from gymcore.jit.conversion.layouts import Layout
 from gymcore.jit.conversion.scope import Stored
 
-__all__ = ["check_number", "check_value"]
+__all__ = ["check_given", "check_number", "check_value"]
 
 _FLOATS = (float, np.floating)
 
@@ -36,6 +36,19 @@ def check_value(function: Expressions, stored: Stored, value: ast.expr) -> None:
         if types and all(issubclass(kind, (int, float, np.number)) for kind in types):
             raise function.obstacle(value, "is a number in place of an array", "assign an array")
         _check_sharing(function, stored, value)
+
+
+def check_given(function: Expressions, layout: Layout, value: ast.expr) -> None:
+    """Refuse an array that a new object would share with another name, if one changes it."""
+    other = function.stored(value)
+    is_array = other is not None and bool(other.layout.shape)
+    if isinstance(value, ast.Name) and other is None and function.bound(value) is None:
+        is_array = np.ndarray in function.types(value) or not function.types(value)
+        is_array &= len(function.source.loads(value.id)) > 1
+    arrays = {name for name, item in (layout.items or {}).items() if item.shape}
+    if is_array and arrays & function.unit.changed_in_place:
+        reason = "may be an array that a new object shares with another name"
+        raise function.obstacle(value, reason, f"write `{ast.unparse(value)}.copy()`")
 
 
 def check_number(function: Expressions, layout: Layout, value: ast.expr) -> None:

@@ -21,6 +21,7 @@ from gymcore.jit.conversion.source import (
     changed_in_place,
     function_of,
     is_storable,
+    methods_of,
     owner_of,
     reached,
     read_attributes,
@@ -138,6 +139,12 @@ class Unit:
             except ValueError as problem:
                 reason, change = problem.args
                 self.bad[name] = reason, change.replace("it", f"`self.{name}`", 1)
+        self.changed_in_place |= {
+            name
+            for layout in self._all_layouts()
+            for source in methods_of(layout.kind)
+            for name in changed_in_place(source)
+        }
         # Attributes that only `render` reads are left out if a lane cannot have them, or if they
         # may grow beyond their room.
         ran = (source for source in self.sources if source.function in trace.owners)
@@ -220,23 +227,20 @@ class Unit:
         """Return the layout of the objects or named tuples of a class; None for other types."""
         if not isinstance(kind, type) or kind in (tuple, dict, list):
             return None
+        layouts = self._all_layouts()
+        return next((v for v in layouts if v.kind is kind and v.items), None)
+
+    def _all_layouts(self) -> list[Layout]:
+        """Return the layouts of the attributes, and of their parts."""
         layouts = [*self.layouts.values()]
         for layout in layouts:
-            if layout.kind is kind and layout.items:
-                return layout
             layouts += (layout.items or {}).values()
             layouts += [layout.element] if layout.element else []
-        return None
+        return layouts
 
     def has_attribute(self, name: str) -> bool:
         """Return whether objects in the state have an attribute of a name."""
-        layouts = [*self.layouts.values()]
-        for layout in layouts:
-            if name in (layout.items or ()):
-                return True
-            layouts += (layout.items or {}).values()
-            layouts += [layout.element] if layout.element else []
-        return False
+        return any(name in (layout.items or ()) for layout in self._all_layouts())
 
     def field_of(self, role: str) -> str:
         """Return the name in the state of the observation or of infos that `step` writes."""
