@@ -120,8 +120,8 @@ class Layout(NamedTuple):
 
     def without(self, unread: Callable[[str], bool]) -> Layout:
         """Return the layout without lists that grow and are not read."""
-        items = (self.items or {}).items()
-        parts = {k: v.without(unread) for k, v in items if not (v.grows and unread(k))}
+        items, is_dict = (self.items or {}).items(), self.kind is dict  # keys are no attributes
+        parts = {k: v.without(unread) for k, v in items if is_dict or not (v.grows and unread(k))}
         return self._replace(items=parts) if self.items else self
 
 

@@ -395,7 +395,8 @@ class Scope:
             key = keys[key]
         if key not in keys:
             items = [*owner.layout.items.values()]
-            if index is None and all(item == items[0] and not item.items for item in items):
+            are_alike = all(item == items[0] for item in items) and items[0].dtype is not None
+            if index is None and are_alike and not items[0].grows:
                 self.unit.let_index(owner.name)
             raise self.obstacle(node, "selects an item by an index that varies", "use an array")
         values = items_of(owner.value) or {}

@@ -571,3 +571,24 @@ def test_code_that_never_ran_is_right_or_refused(name, tmp_path, monkeypatch, in
                 env.step(action)
             return
         np.testing.assert_array_equal(wanted, env.step(action)[0])
+
+
+class Lanes(gym.Env):
+    observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
+    action_space = spaces.Discrete(3)
+    NAMES = ("left", "middle", "right")
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.lanes = {"left": [], "middle": [], "right": []}
+        return np.zeros(2), {}
+
+    def step(self, action):
+        self.lanes[self.NAMES[action]].append(action + 1)
+        observation = np.array([len(self.lanes["left"]), sum(self.lanes["right"])], np.float64)
+        return observation, 0.0, len(self.lanes["left"]) > 5, False, {}
+
+
+def test_lists_in_a_dict_have_no_index_that_varies(interpreted):
+    with pytest.raises(error.ConversionError, match="by an index that varies; use an array"):
+        jit.convert(Lanes, seeds=1, steps=50)
