@@ -46,6 +46,7 @@ def log() -> list[str]:
     return []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cycle", [False, True], ids=["dropped", "cycle"])
 def test_collected_environments_are_not_closed(log: list[str], cycle: bool) -> None:
     """Their `close` could stop what others use, as `pygame.quit` does."""
@@ -57,6 +58,7 @@ def test_collected_environments_are_not_closed(log: list[str], cycle: bool) -> N
     assert log == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("render_mode", ["human", "human wrapper"])
 def test_windows_of_collected_environments_are_closed(
     render_mode: str, monkeypatch: pytest.MonkeyPatch
@@ -233,6 +235,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_classes_of_the_main_program_reach_processes(method: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"

@@ -72,6 +72,7 @@ def documented(name: str) -> list[doctest.DocTest]:
     return [test for test in Finder().find_all(name) if test.examples]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_run(name, tmp_path, monkeypatch, registries):
     for package in NEEDS.get(name, "").split():

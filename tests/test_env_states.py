@@ -161,6 +161,7 @@ def load(env: Any, state: EnvState) -> None:
     load_layers(state_layers(env), *state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*FAMILIES, *WRAPPERS])
 def test_episodes_continue(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -75,6 +75,7 @@ def test_min_level_is_read_at_the_call() -> None:
         gymcore.logger.warn("quiet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "shown"), [([], 1), (["-W", "ignore"], 0), (["-W", "always"], 2)]
 )

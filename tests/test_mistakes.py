@@ -343,6 +343,7 @@ def test_rendering_without_a_mode():
         one().render()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start_method", ["spawn", "forkserver"])
 def test_a_missing_main_guard(tmp_path, start_method):
     program = tmp_path / "program.py"

@@ -20,6 +20,8 @@ from gymcore import error
 from gymcore.alias.__main__ import main
 from tests.alias.running import PATHS, ROOT, lines, run
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import os, sys
 import gymnasium as gym

@@ -33,6 +33,7 @@ def returns(name: str, *arguments: str) -> list[float]:
     return [float(text) for text in re.findall(r"episodic_return=(\S+)", result.stdout)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_programs_print_returns(name: str) -> None:
     assert len(returns(name, "--total-timesteps", "512")) >= 2

@@ -46,6 +46,7 @@ assert results == [results[0]] * count and results[0], results[0] and results[0]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("env_id", "options"),
     [

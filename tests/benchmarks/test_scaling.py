@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 def test_rows_files_and_missing_engines(tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     numbers, picture = tmp_path / "scaling.json", tmp_path / "scaling.png"

@@ -28,6 +28,7 @@ def peers(tmp_path_factory):
     return ran, folder
 
 
+@pytest.mark.slow
 def test_the_peers_run_ends_well_and_leaves_only_what_was_asked_for(peers):
     ran, folder = peers
     assert ran.returncode == 0, ran.stderr
@@ -88,6 +89,7 @@ def test_a_peer_may_live_in_another_interpreter_but_must_exist(words, loaded, ca
     assert "--python: expected LIBRARY=PATH" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_library_that_is_missing_in_its_interpreter_fails_no_run(tmp_path):
     """A bare interpreter has only the standard library, so the process ends at once."""
     bare = tmp_path / "bare"

@@ -8,6 +8,8 @@ import pytest
 
 from tests.benchmarks.scripts import script
 
+pytestmark = pytest.mark.slow
+
 # Only the required plugins: importing all takes longer than many timings.
 PLUGINS = ("-p", "pytest_benchmark.plugin", "-p", "pytest_timeout")
 

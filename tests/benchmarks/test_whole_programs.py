@@ -10,6 +10,8 @@ import pytest
 
 from tests.benchmarks.scripts import ROOT, script
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("torch")
 SCRIPT = ROOT / "benchmarks" / "whole_programs.py"
 

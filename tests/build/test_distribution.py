@@ -69,6 +69,7 @@ def generated(name: str) -> bool:
     return name.endswith(".c") and not name.startswith(("tests/", "benchmarks/"))
 
 
+@pytest.mark.slow
 def test_the_source_distribution_holds_what_a_build_needs(source_distribution):
     needed = files("gymcore_ext/**/*.pyx", "gymcore_ext/**/*.pxd", "gymcore_ext/**/*.h")
     needed |= files("gymcore/**/*.py", "gymcore_ext/**/*.py", "gymcore_ext/**/*.pyi")

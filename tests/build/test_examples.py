@@ -12,6 +12,8 @@ import numpy as np
 import pygame
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

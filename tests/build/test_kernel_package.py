@@ -84,6 +84,7 @@ def seen(built: Path) -> dict[str, Any]:
     return run(built)
 
 
+@pytest.mark.slow
 def test_lanes_start_where_numpy_draws_them(seen):
     for lane in range(3):
         stream = np.random.default_rng(7 + lane)
@@ -164,6 +165,7 @@ def test_the_command_line_finds_it(built):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("built", ["vectors"], indirect=True)
 def test_a_kernel_with_fewer_instruction_sets_than_the_engine_steps_the_same(tmp_path, built, seen):
     """It is compiled from the C that Cython wrote for the other one."""

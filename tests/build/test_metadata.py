@@ -83,6 +83,7 @@ def test_getting_started_lists_the_extras():
     assert everything.extras == {name for name in before if name != "jax"}
 
 
+@pytest.mark.slow
 def test_tests_need_nothing_that_the_test_extra_lacks():
     imported = set()
     skipped_without = set()  # provided by .ci/ecosystem

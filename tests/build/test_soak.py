@@ -29,6 +29,7 @@ def tool() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("mode, steps", [("native", "8e5"), ("box2d", "2e4"), ("async", "400")])
 @isolated(150.0, leaks=False)  # matplotlib keeps font files open

@@ -35,6 +35,7 @@ def test_the_text_says_what_is_there_and_what_is_not(run, monkeypatch):
     assert found["compiler"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("installed", "line"),
     [
@@ -53,6 +54,7 @@ def test_the_text_names_the_distribution_of_pygame(run, monkeypatch, installed, 
     assert lines["pygame"].strip().partition(";")[0] == line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "line"),
     [(None, "not installed"), ("4.0.1", "4.0.1"), ("4.0.0", "warning: MuJoCo 4.0.0 can compute")],
@@ -63,6 +65,7 @@ def test_the_text_warns_of_a_wrong_solver(run, monkeypatch, version, line):
     assert lines["MuJoCo"].strip().startswith(line)
 
 
+@pytest.mark.slow
 def test_a_refused_instruction_set_does_not_stop_the_report(run, monkeypatch):
     monkeypatch.setenv("GYMCORE_ISA", "x87")
     ran = run("info")
@@ -116,6 +119,7 @@ def test_the_processor_has_a_name() -> None:
     assert info.cpu_model().strip()
 
 
+@pytest.mark.slow
 def test_facts_are_ready_for_json() -> None:
     import numpy as np
 

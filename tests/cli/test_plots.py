@@ -13,6 +13,7 @@ from gymcore.cli.errors import CliError
 from gymcore.cli.plots import RunHistory, equal_count_bins, plot_run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")]
 )

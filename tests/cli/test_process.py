@@ -90,6 +90,7 @@ def test_the_command_line_starts_without_its_heavy_parts(tmp_path):
     assert ran.stdout.strip() == "[]", ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is another thing on Windows")
 @pytest.mark.parametrize("policy", ["random", "slow_policy:act"])
 def test_ctrl_c(tmp_path, policy):

@@ -39,6 +39,7 @@ def address_in(line):
     return line.split(" at ")[1].split(",")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
 def test_a_vector_environment_with_keys(run, tmp_path, number, code):
     folder = tmp_path / "keys"

@@ -87,6 +87,7 @@ def push_to_the_end(run, path: Path, *words: object) -> tuple[int, str]:
     return len(read_video(path, (500, 500))), ran.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "frames", "missing"),
     [

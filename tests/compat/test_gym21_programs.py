@@ -11,6 +11,8 @@ import pytest
 
 from tests.alias.running import PATHS
 
+pytestmark = pytest.mark.slow
+
 PROGRAMS = Path(__file__).parent / "gym21_programs"
 NEEDED = {"atari_wrappers": "ale_py", "videos": "imageio_ffmpeg"}
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "nets")

@@ -61,6 +61,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_page_has(fault: str, built_site: Path) -> None:
     pages = [page for page in built_site.rglob("*.html") if page.name != "404.html"]

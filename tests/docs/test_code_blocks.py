@@ -40,6 +40,7 @@ def in_forks() -> dict[str, list[str]]:
     return failures()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)  # the first one runs all blocks, which takes minutes on a busy machine
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
 def test_code_blocks_run(page, in_forks):

@@ -50,6 +50,7 @@ def steps_until_truncated(env: Any, most: int = 6) -> int:
     return ENDLESS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize(
     ("limit", "expected"),
@@ -133,6 +134,7 @@ def test_disable_env_checker(name: str, disabled: Any) -> None:
     env.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize(
     ("id", "arguments"),
@@ -201,6 +203,7 @@ def test_ids_that_are_refused(name: str, id: Any, expected: type[Exception]) -> 
     assert isinstance(ours.value, TypeError) is (expected is error.ArgumentTypeError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("mode", ["native", "sync", "async"])
 def test_the_spec_of_a_batch(name: str, mode: str) -> None:

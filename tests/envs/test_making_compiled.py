@@ -77,6 +77,7 @@ def run(envs: Any) -> list[Any]:
     return [result.tobytes() for result in results]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["next_step", "same_step"])
 def test_compiled_lanes_equal_python_environments(mode: str) -> None:
     options = {"autoreset_mode": mode, "length": 1.5}

@@ -420,6 +420,7 @@ def sizes(registries: None) -> None:
     gymcore.register("Any-v0", f"{__name__}:sized")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["sync", "async", None])
 @pytest.mark.parametrize("env_id", ["Sized-v0", "Any-v0", "CartPole-v1"])
 def test_autoreset_mode_means_the_same_with_every_engine(sizes, env_id: str, mode: Any) -> None:

@@ -85,6 +85,7 @@ def called(base: type, name: str, value: Any) -> list[str]:
     return calls
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*out of date", "ignore:.*steps in Python")
 @pytest.mark.parametrize(
     "env_id",
@@ -237,6 +238,7 @@ TABLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*steps in Python")
 @pytest.mark.parametrize(
     "env_id, name", [(env_id, name) for env_id, names in TABLES.items() for name in names]
@@ -338,6 +340,7 @@ PACKAGES = "gymnasium", "gymcore"
 REPEATED = repeated()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*steps in Python")
 @pytest.mark.parametrize("case", REPEATED)
 def test_classes_that_repeat_the_source_of_gymnasium(

@@ -46,6 +46,7 @@ def test_unknown_option(env_id):
         assert np.array_equal(env.reset(seed=3, options={})[0], before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id", IDS)
 def test_unknown_option_of_a_batch(env_id):
     with gym.make_vec(env_id, num_envs=2) as envs:

@@ -125,6 +125,7 @@ def test_threads_with_more_lanes_than_a_chunk(name: str) -> None:
         assert_same_bytes(shared, alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*KERNELS, *TOY_TEXT])
 def test_batches_and_results_too_large_for_the_caches(name: str) -> None:
     lanes, steps, part = 16501, 70, 16350

@@ -313,6 +313,7 @@ def test_waits_for_ever():
     timer.join()
 
 
+@pytest.mark.slow
 def test_the_memory_lives_as_long_as_the_channel():
     memory = memory_of(1)
     channel = channel_of(1, memory)

@@ -16,9 +16,13 @@ INCLUDE = HERE.parents[1] / "gymcore_ext"
 COMPILER = os.environ.get("CC", "cc")
 NO_TRACING = 77
 
-pytestmark = pytest.mark.skipif(
-    sys.platform == "win32" or shutil.which(COMPILER) is None, reason="needs a C compiler and POSIX"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        sys.platform == "win32" or shutil.which(COMPILER) is None,
+        reason="needs a C compiler and POSIX",
+    ),
+    pytest.mark.slow,
+]
 
 
 def compiled(folder: Path, source: str, *flags: str) -> str:

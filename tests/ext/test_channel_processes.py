@@ -16,7 +16,7 @@ METHODS = ["fork", "spawn", "forkserver"] if sys.platform != "win32" else ["spaw
 METHOD = METHODS[0]
 ENOUGH_CPUS = (os.cpu_count() or 1) > 1
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"), pytest.mark.slow]
 
 
 @pytest.mark.parametrize("method", METHODS)

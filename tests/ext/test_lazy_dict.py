@@ -94,6 +94,7 @@ CALLS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(CALLS, max_size=8))
 def test_any_order_of_calls(calls):
     lazy, plain = make_lazy(), dict(PLAIN)

@@ -159,6 +159,7 @@ class TestStoresOfSimulations:
             step_simulation(model, SimpleNamespace(_address=0, threadpool=1), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id", ["LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"])
 def test_a_collected_batch_leaves_freed_worlds_alone(env_id: str) -> None:
     """The collector clears lists and objects of Python before the lanes that point into them."""

@@ -61,6 +61,7 @@ MODES: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world, mode", [(world, mode) for world in WORLDS for mode in MODES])
 def test_observations(world: str, mode: str) -> None:
     make, arguments = WORLDS[world]

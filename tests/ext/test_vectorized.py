@@ -229,6 +229,7 @@ def widths_of(report: Report, function: str, header: str, comment: str) -> list[
     return [w for k in (line - 1, line) for w in report.get((function, header, k), [])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", STEP_LOOPS)
 @pytest.mark.parametrize("name", COMPUTING)
 def test_kernels(compiler: Compiler, reports: dict[str, Report], name: str, loop: str) -> None:

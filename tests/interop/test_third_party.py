@@ -56,6 +56,7 @@ def trajectory(envs: Any, actions: list[Any]) -> list[Any]:
     return results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", CASES)
 def test_trajectories(package: str) -> None:
     pytest.importorskip(package)

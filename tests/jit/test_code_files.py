@@ -53,6 +53,7 @@ def test_nothing_is_loaded_that_others_can_write(path: Path) -> None:
     assert os.listdir(path.parent) == ["code.bin"]
 
 
+@pytest.mark.slow
 def test_damaged_code_is_compiled_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     from gymcore.jit import env

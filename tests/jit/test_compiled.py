@@ -21,6 +21,8 @@ from tests.build.test_examples import ROOT
 from tests.jit.classes import CLASSES, Arm, CartPole, Errand, Everything
 from tests.testing_env import assert_same
 
+pytestmark = pytest.mark.slow
+
 numba = pytest.importorskip("numba")
 
 

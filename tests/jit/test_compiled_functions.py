@@ -146,6 +146,7 @@ def numpys(text: str, rng: np.random.Generator) -> bytes:
     return np.pad(flat, (0, 40 - flat.size)).tobytes()
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     st.integers(0, 2**40),
@@ -314,6 +315,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expressions",
     [NUMBERS, ARRAYS, SUMS, ROWS],
@@ -478,6 +480,7 @@ print(env.step(0)[0].tobytes().hex())
 """
 
 
+@pytest.mark.slow
 def test_stored_code_that_creates_arrays_runs_in_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,6 +171,7 @@ def test_interpreted_constants_are_pythons_numbers() -> None:
     assert env.step(0)[1] == float(TENTH) * float(TENTH)
 
 
+@pytest.mark.slow
 def test_compiled_constants_are_those_of_the_interpreter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,6 +231,7 @@ def reward(folder: Path, physics: str, use: str) -> float:
     return result
 
 
+@pytest.mark.slow
 def test_code_of_an_edited_module_is_compiled_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

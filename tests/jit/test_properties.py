@@ -18,6 +18,8 @@ from tests.jit.random_classes import classes, edited, random_states
 from tests.jit.test_interpreted import plain
 from tests.testing_env import assert_same
 
+pytestmark = pytest.mark.slow
+
 MODES = st.sampled_from(("NextStep", "SameStep"))
 SEEDS = st.integers(0, 2**31)
 

@@ -98,6 +98,7 @@ def check_against_reference(engine, mode, halves, steps, n, seed, gamma, gae_lam
     return {row[2:4] for lane in rows for row in lane}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("halves", [False, True])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(

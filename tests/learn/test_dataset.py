@@ -138,6 +138,7 @@ def assert_same_values(space: Any, found: Any, expected: list[Any], path: tuple 
 CASES = pairwise(["native", "sync", "async"], MODES, [1, 1500, 2**20])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "engine, mode, buffer_bytes",
     CASES,
@@ -395,6 +396,7 @@ def test_whole_episodes_survive_an_error_of_the_file(tmp_path, monkeypatch):
     assert [len(episode) for episode in dataset] == [len(one["rewards"]) for one in expected[:2]]
 
 
+@pytest.mark.slow
 def test_the_memory_does_not_grow(tmp_path):
     def peak(steps: int) -> int:
         envs = gymcore.make_vec("Acrobot-v1", 4, max_episode_steps=10**6)
@@ -413,6 +415,7 @@ def test_the_memory_does_not_grow(tmp_path):
     assert peak(2000) < few + 50_000
 
 
+@pytest.mark.slow
 def test_episodes_leave_no_objects_behind(tmp_path):
     envs = gymcore.make_vec("CartPole-v1", 4, max_episode_steps=1)
     counts = []

@@ -375,6 +375,7 @@ def aim(space, **options):
         del gym.registry["Aim-v0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "space",
     [
@@ -429,6 +430,7 @@ def test_it_learns():
     assert total.mean() > 60
 
 
+@pytest.mark.slow
 def test_it_learns_from_dicts_with_missions():
     ppo = PPO("MiniGrid-Empty-5x5-v0", seed=1, num_envs=8, total_steps=12_000)
     ppo.train(target=0.85)

@@ -141,6 +141,7 @@ def check(buffer, model):
     assert (batch.weights == 1).all() or buffer._prioritized
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 @pytest.mark.parametrize("stack", [1, 3])
@@ -303,6 +304,7 @@ def rows_of(space, batch, size):
     return list(map(plain, iterate(batch_space(space, size), batch)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("actions", ["discrete", "dict", "dict-with-text"])
 @pytest.mark.parametrize("space", list(SPACES))
 @pytest.mark.parametrize("mode", MODES)
@@ -615,6 +617,7 @@ def test_spoiled_files(spoiling, tmp_path):
     assert path.read_bytes() == content
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_random_files_raise_or_work(data):

@@ -23,6 +23,8 @@ from tests.vector.contract import (
     same_bytes,
 )
 
+pytestmark = pytest.mark.slow
+
 seeds = st.integers(0, 2**70)
 
 

@@ -235,6 +235,7 @@ def test_one_thread_at_a_time():
     env.step(Action())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id", IDS)
 def test_collected_environments_end_quietly(env_id, capfd):
     env = make(env_id)

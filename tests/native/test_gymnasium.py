@@ -72,6 +72,7 @@ def check_step(ours, theirs):
     check_infos(ours[4], theirs[4])
 
 
+@pytest.mark.slow
 def test_episodes_with_ends_of_every_kind(env_id, mode):
     """Lanes end by the time limit, and every 13th step in an end state if there is one."""
     ours, theirs = make_both(env_id, mode, max_episode_steps=9)

@@ -68,6 +68,7 @@ except MemoryError as problem:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "env_id", ["LunarLander-v3", "CarRacing-v3", "HalfCheetah-v5", "ALE/Pong-v5"]
 )

@@ -110,6 +110,7 @@ def test_dropped_arrays_are_used_again(mode):
     assert len(addresses) == (4 + 1 + 3 if mode is not SAME_STEP else 4 + 3 + 4)
 
 
+@pytest.mark.slow
 def test_steady_stepping_does_not_grow(mode):
     envs = statistics(mode, num_envs=1000)
     envs.reset(seed=1)
@@ -198,6 +199,7 @@ def test_step_into_writes_nothing_else(env_id):
         assert same_bytes(wide[4:], before), name
 
 
+@pytest.mark.slow
 def test_arrays_outlive_the_environment(mode):
     envs = statistics(mode)
     envs.reset(seed=1)
@@ -211,6 +213,7 @@ def test_arrays_outlive_the_environment(mode):
     assert 0 <= views[2].random() < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id,mode,statistics", pairwise(IDS, MODES, [False, True]))
 def test_memory_of_a_lane(env_id, mode, statistics):
     """At most 160 bytes per lane besides observations; spaces are made on first use."""

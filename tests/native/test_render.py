@@ -143,6 +143,7 @@ print("shown")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1"])
 def test_a_window(id):
     """In a separate process: it opens a display, and one window is left open at the end."""

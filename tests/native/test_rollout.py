@@ -71,6 +71,7 @@ def test_rollout_is_steps(env_id, mode, num_envs, num_threads):
     assert rolling.get_state().tobytes() == stepping.get_state().tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id", [id for id in IDS_OF["native"] if id != ARRAY_ID])
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP], ids=lambda mode: mode.value)
 def test_infos_of_a_rollout_are_those_of_its_steps(env_id, mode):

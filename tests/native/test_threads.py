@@ -508,6 +508,7 @@ def test_interpreters_end_during_a_rollout():
     assert out == "end\n"
 
 
+@pytest.mark.slow
 def test_nothing_is_said_when_environments_are_collected(capfd):
     for mode in ("NextStep", "SameStep", "Disabled"):
         envs = make_envs("CartPole-v1", mode=mode)

@@ -21,6 +21,8 @@ from gymcore.remote.transport import GREETING, HEAD, MAGIC
 from gymcore.remote.wire import encode
 from tests.remote.servers import Raw
 
+pytestmark = pytest.mark.slow
+
 MEBIBYTE = 1 << 20
 LARGEST = 300 * MEBIBYTE
 

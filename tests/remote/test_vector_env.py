@@ -398,6 +398,7 @@ print("ends")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collected", ["", "collected"])
 def test_a_program_ends_without_close(tmp_path, collected):
     make_keys(tmp_path / "keys")

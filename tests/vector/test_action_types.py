@@ -157,6 +157,7 @@ def single_rewards(envs: list[Any], actions: list[Any]) -> Any:
     return rewards
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # casts of the test that overflow
 @pytest.mark.parametrize("name", VALUES)
 def test_all_engines_convert_or_refuse_alike(name: str, tmp_path: Path) -> None:

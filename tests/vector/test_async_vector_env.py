@@ -151,6 +151,7 @@ OWN_WORDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", bad_arguments(gymcore))
 def test_refused_arguments(name):
     ours, theirs = (

@@ -85,6 +85,7 @@ def test_refused_values_of_set_attr(pair):
         assert ours.get_attr("length") == theirs.get_attr("length")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "args",
     [
@@ -170,6 +171,7 @@ def test_masked_resets(pair, mode, shared_memory):
 # Steps
 
 
+@pytest.mark.slow
 @MODES_AND_MEMORY
 def test_random_steps_with_infos(pair, mode, shared_memory):
     ours, theirs = pair(RANDOM, 4, autoreset_mode=mode, shared_memory=shared_memory)
@@ -186,6 +188,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind,shared_memory,mode", KINDS)
 def test_every_observation_space(pair, kind, shared_memory, mode):
     ours, theirs = pair(
@@ -197,6 +200,7 @@ def test_every_observation_space(pair, kind, shared_memory, mode):
     step_both(ours, theirs, 12, mode)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_every_ending(mode):
     endings = ["terminated", "truncated", "both"]
@@ -353,6 +357,7 @@ def test_results_are_new_arrays(pair):
             assert not np.shares_memory(first[i], second[i])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["different", "tuple"])
 @pytest.mark.parametrize("shared_memory", MEMORY)
 def test_observation_modes(mode, shared_memory):
@@ -384,6 +389,7 @@ class TwoWords(Exception):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "where,error,shared_memory",
     pairwise(
@@ -537,6 +543,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_final_observations_keep_the_type_of_their_numbers(kind):
     """A Python int stays one; an array would have no room for it."""

@@ -94,6 +94,7 @@ def test_during_a_pending_call(engine, pending, tmp_path):
     assert len(closed.read_text().split()) == NUM_ENVS - 1
 
 
+@pytest.mark.slow
 @engines_and(
     "pending,how",
     itertools.product(PENDING, [{"timeout": 0.1}, {"timeout": 0}, {"terminate": True}]),
@@ -111,6 +112,7 @@ def test_during_a_call_that_never_returns(engine, pending, how):
     assert envs.closed
 
 
+@pytest.mark.slow
 @engines_and("stuck", faults.STUCK)
 @isolated()
 def test_during_a_step_that_never_returns(engine, stuck):
@@ -254,6 +256,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.slow
 @engines_and(
     "how",
     ["stuck", "end", "pending", "raise", "sys.exit", "os._exit", "no daemons", "thread"],
@@ -313,6 +316,7 @@ def test_many_engines_come_and_go(engine, count):
             assert len(shared_mappings()) == mappings
 
 
+@pytest.mark.slow
 @ASYNC
 @isolated()
 def test_engines_that_fail_come_and_go(engine):

@@ -40,6 +40,7 @@ def test_worker_dies_in_a_constructor(engine, death):
     assert "environments 2-3" in str(caught.value)
 
 
+@pytest.mark.slow
 @engines_and("stuck", ["sleep", "loop_ignoring_sigterm", "stopped"])
 @isolated()
 def test_worker_is_stuck_in_a_constructor(engine, stuck):
@@ -94,6 +95,7 @@ class LoadsNowhere:
         return faults._fail_to_load, ()
 
 
+@pytest.mark.slow
 @OTHER_METHODS
 @isolated()
 def test_function_that_does_not_load_in_the_worker(engine):
@@ -102,6 +104,7 @@ def test_function_that_does_not_load_in_the_worker(engine):
     assert set(caught.value.lanes) <= set(LOST_LANES)
 
 
+@pytest.mark.slow
 @OTHER_METHODS
 @isolated()
 def test_lambdas_and_closures_start_everywhere(engine):

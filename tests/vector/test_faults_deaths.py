@@ -49,6 +49,7 @@ def every_call(envs):
     ]
 
 
+@pytest.mark.slow
 @engines_and("name", faults.DEATHS, more=["shm-spawn", "shm-forkserver"])
 @isolated()
 def test_in_step(engine, name):
@@ -119,6 +120,7 @@ def test_in_del(engine):
     assert envs.closed
 
 
+@pytest.mark.slow
 @engines_and("call", range(10))
 @isolated()
 def test_between_calls(engine, call):
@@ -230,6 +232,7 @@ def big_fns():
     return [lambda lane=lane: BigEnv(lane) for lane in range(NUM_ENVS)]
 
 
+@pytest.mark.slow
 @engines_and("delay", [0.05, 0.0, 0.02, 0.1])
 @isolated()
 def test_in_the_middle_of_a_result(engine, delay):

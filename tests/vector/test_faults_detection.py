@@ -121,6 +121,7 @@ def failure_of(test):
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_outcomes_of_isolated_tests():
     @isolated(seconds=3)
     def hang():
@@ -162,6 +163,7 @@ def test_outcomes_of_isolated_tests():
     assert wait_until(lambda: not before.left_over(Held.now()))
 
 
+@pytest.mark.slow
 @isolated()
 def test_processes_of_a_script_are_seen_and_ended():
     with Script(

@@ -84,6 +84,7 @@ def check_works(envs, resets):
         assert not terminations.any() and not truncations.any()
 
 
+@pytest.mark.slow
 @engines_and("name", EXCEPTIONS, sync=True, more=["shm-spawn"])
 @isolated()
 def test_in_step(engine, name):

@@ -70,6 +70,7 @@ def kill_parent(engine, place, fault, signal_number=signal.SIGKILL, fork=""):
     assert not without_foreign(shared_memory_files() - before)
 
 
+@pytest.mark.slow
 @engines_and(
     "fault",
     ["loop_holding_the_gil", "", "sleep", "loop_ignoring_sigterm"],
@@ -80,6 +81,7 @@ def test_parent_is_killed(engine, fault):
     kill_parent(engine, "step", fault)
 
 
+@pytest.mark.slow
 @engines_and("number", [signal.SIGTERM, signal.SIGSEGV, signal.SIGHUP])
 @isolated()
 def test_parent_dies_in_other_ways(engine, number):
@@ -267,6 +269,7 @@ FORKING_PROGRAM = """
 """
 
 
+@pytest.mark.slow
 @ASYNC
 @isolated()
 def test_interpreter_of_a_child_ends(engine):

@@ -90,6 +90,7 @@ def test_death_of_an_idle_worker(engine):
         assert caught.value.lanes == LOST_LANES
 
 
+@pytest.mark.slow
 @ASYNC
 @isolated()
 def test_restart(engine):
@@ -153,6 +154,7 @@ def test_time_out(engine, tmp_path):
             assert observations[:, 3].tolist() == [k] * NUM_ENVS
 
 
+@pytest.mark.slow
 @engines_and("stuck", ["loop_ignoring_sigterm", "sleep", "stopped"])
 @isolated()
 def test_a_lane_that_never_returns(engine, stuck):

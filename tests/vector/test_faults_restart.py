@@ -56,6 +56,7 @@ def check_restarted(results, last, mode="NextStep"):
         assert observations[LOST].tolist() == last[LOST].tolist()
 
 
+@pytest.mark.slow
 @engines_and("name", ["sigkill", "bad_pointer", "exit"], more=["shm-spawn"])
 @isolated()
 def test_next_step(engine, name):
@@ -256,6 +257,7 @@ def test_episode_statistics(engine):
         assert infos["episode"]["r"][2:].tolist() == [6, 6]
 
 
+@pytest.mark.slow
 @ASYNC
 @isolated()
 def test_nothing_accumulates(engine):
@@ -287,6 +289,7 @@ class SlowToBegin(FaultyEnv):
         super().__init__(lane)
 
 
+@pytest.mark.slow
 @ASYNC
 @isolated()
 def test_kills_at_any_moment(engine):

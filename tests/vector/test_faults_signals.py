@@ -60,6 +60,7 @@ def test_the_step_after_an_interrupt_is_the_one_asked_for(engine):
         assert observations[:, 3].tolist() in ([2, 2, 2, 2], [1, 1, 2, 2])
 
 
+@pytest.mark.slow
 @engines_and("stuck", faults.STUCK)
 @isolated()
 def test_in_a_step_that_never_returns(engine, stuck):
@@ -71,6 +72,7 @@ def test_in_a_step_that_never_returns(engine, stuck):
     assert envs.closed
 
 
+@pytest.mark.slow
 @engines_and("place", ["reset", "render", "call", "set"])
 @isolated()
 def test_elsewhere(engine, place):
@@ -238,6 +240,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.slow
 @engines_and(
     "how,fault",
     [("idle", "sleep"), ("busy", "loop_holding_the_gil"), ("uncaught", "sleep")],

@@ -46,6 +46,7 @@ def check(timeout):
     assert timeout.lanes == LOST_LANES
 
 
+@pytest.mark.slow
 @engines(sync=False, more=["shm-forkserver"])
 @isolated()
 def test_a_late_step_is_not_taken_for_the_next_one(engine, tmp_path):
@@ -190,6 +191,7 @@ def test_a_worker_that_is_stopped_and_goes_on(engine):
         check_now(envs, envs.step(actions()), 1, 4)
 
 
+@pytest.mark.slow
 @engines_and("stuck", faults.STUCK)
 @isolated()
 def test_a_worker_that_never_returns(engine, stuck):
@@ -208,6 +210,7 @@ def test_a_worker_that_never_returns(engine, stuck):
     assert envs.closed
 
 
+@pytest.mark.slow
 @ASYNC
 @isolated()
 def test_messages_to_a_worker_that_never_returns(engine):

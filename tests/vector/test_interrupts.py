@@ -41,6 +41,7 @@ def make(engine):
     return gym.vector.AsyncVectorEnv([make_env] * 3, num_workers=2, context="fork")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("engine", ["native", "sync"])
 def test_an_exception_at_any_instruction(engine, call):
@@ -66,6 +67,7 @@ def test_an_exception_at_any_instruction_of_close(engine):
         envs[0] = make(engine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "FrozenLake-v1", "Pendulum-v1"])
 def test_an_exception_at_any_instruction_of_a_single_environment(env_id):
     env = gym.make(env_id).unwrapped

@@ -129,6 +129,7 @@ class Whole(Live):
         return self.state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.value)
 def test_results_stay_as_they_were(make, mode):
     envs = make([Whole, lambda: Whole(1)], autoreset_mode=mode)
@@ -182,6 +183,7 @@ class Bare(Base):
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.value)
 def test_no_infos(make, mode):
     envs = make([Bare, Bare], autoreset_mode=mode)
@@ -199,6 +201,7 @@ class Vectors(Base):
         return [np.array([1.0, 2.0]), np.array([3.0]), [5.0, 6.0], 7.0, np.zeros((2, 2))][action]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.value)
 def test_rewards_that_are_vectors(make, mode):
     envs = make([Vectors] * 3, autoreset_mode=mode)
@@ -221,6 +224,7 @@ def test_rewards_that_are_vectors_of_some_lanes():
         envs.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("actions", [(0, 3), (3, 0), (4, 4)])
 def test_rewards_of_different_shapes(make, actions):
     envs = make([Vectors] * 2)
@@ -306,6 +310,7 @@ class GreedySequences(Greedy):
         return super().reward({"a": action[0]})
 
 
+@pytest.mark.slow
 def test_actions_of_the_caller_are_not_changed(make):
     def numbers():
         return np.arange(4.0).reshape(2, 2)

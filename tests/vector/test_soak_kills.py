@@ -19,6 +19,8 @@ from tests.vector.faulty_envs import FaultyEnv, engine_of
 from tests.vector.isolation import isolated
 from tests.vector.leaks import Held, shared_mappings, wait_until
 
+pytestmark = pytest.mark.slow
+
 NUM_ENVS = 64
 NUM_WORKERS = 8
 

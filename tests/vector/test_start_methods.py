@@ -12,6 +12,8 @@ import pytest
 
 from tests.vector.fault_engines import SOAK
 
+pytestmark = pytest.mark.slow
+
 METHODS = multiprocessing.get_all_start_methods()
 
 CLASSES = """

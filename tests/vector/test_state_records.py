@@ -122,6 +122,7 @@ VALUES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("env_id", dict.fromkeys(env_id for env_id, _, _ in VALUES.values()))
 def test_impossible_values(env_id: str, kind: str) -> None:

@@ -28,7 +28,7 @@ from tests.vector.async_envs import (
     wide_space,
 )
 
-pytestmark = pytest.mark.starts_processes
+pytestmark = [pytest.mark.starts_processes, pytest.mark.slow]
 
 MODES = list(AutoresetMode)
 # Seeds of the spaces.

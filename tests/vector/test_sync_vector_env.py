@@ -306,6 +306,7 @@ def test_a_failing_constructor_closes_what_was_made():
     assert [env.num_closed for env in made] == [1, 1]
 
 
+@pytest.mark.slow
 def test_environments_are_freed_with_the_batch():
     envs = make_envs(3, 3)
     envs.reset()

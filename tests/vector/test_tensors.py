@@ -128,6 +128,7 @@ ENDINGS = {  # how a program ends: its last statement, and the last line of its 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("context", ["fork", "spawn"])
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_programs_with_workers_end_print_no_other_errors(context, ending, tmp_path):

@@ -23,6 +23,8 @@ from gymcore.rendering.video_files import VideoEncodingFailed
 from gymcore.wrappers import RecordVideo
 from tests.videos import grays, make_film_env, read_video, skip_gymnasiums_encoding
 
+pytestmark = pytest.mark.slow
+
 FilmEnv = make_film_env(gymcore)
 
 

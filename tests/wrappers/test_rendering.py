@@ -331,6 +331,7 @@ COPIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", COPIES)
 @pytest.mark.parametrize(
     ("kind", "batch"),

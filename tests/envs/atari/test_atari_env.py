@@ -66,6 +66,7 @@ def test_frames_are_those_of_ale_py_for_2000_steps(game: str) -> None:
     walk_both(*make_both(f"ALE/{game}-v5"), steps=2000, seed=11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", ARGUMENTS)
 def test_arguments_do_what_they_do_in_ale_py(arguments: dict[str, Any]) -> None:
     ours, theirs = make_both("ALE/Breakout-v5", **arguments)
@@ -79,6 +80,7 @@ def test_arguments_do_what_they_do_in_ale_py(arguments: dict[str, Any]) -> None:
         assert_same(ours.render(), theirs.render())
 
 
+@pytest.mark.slow
 def test_seeds_restore_the_state_of_a_loaded_game(monkeypatch) -> None:
     ours, theirs = make_both("ALE/Breakout-v5", max_num_frames_per_episode=200)
     loads, load_game = [], AtariEnv.load_game
@@ -104,6 +106,7 @@ def test_seeds_restore_the_state_of_a_loaded_game(monkeypatch) -> None:
     assert walk(6) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*out of date")
 @pytest.mark.parametrize("id", ["SpaceInvaders-v0", "SpaceInvadersNoFrameskip-v4"])
 def test_earlier_versions_are_those_of_ale_py(id: str) -> None:
@@ -145,6 +148,7 @@ def _statistics(env: Any, package: Any, episodes: int) -> list[tuple[float, int]
 
 
 # With lives, and with two players, of which the console plays one.
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["Breakout", "Surround"])
 def test_whole_games_have_the_returns_and_lengths_of_ale_py(game: str) -> None:
     ours, theirs = make_both(f"ALE/{game}-v5", obs_type="ram")
@@ -194,6 +198,7 @@ def test_keys_are_those_of_ale_py(full: bool) -> None:
     assert keys[("w", "a", " ")] == ours.unwrapped.get_action_meanings().index("UPLEFTFIRE")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*we recommend using a symmetric")
 def test_the_checker_is_content() -> None:
     arguments = {"sound_obs": True, "continuous": True, "frameskip": 1}
@@ -267,6 +272,7 @@ assert env.reset(seed=1)[0].shape == env.step(0)[0].shape == (84, 84)
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrapper", ["lambda env: env", "gymcore.wrappers.AtariPreprocessing"])
 def test_python_ends_while_a_daemon_thread_plays(wrapper: str) -> None:
     program = f"""
@@ -317,6 +323,7 @@ def _walk(env: Any, steps: int, seed: int = 0) -> list[Any]:
     return [env.step(int(rng.integers(env.action_space.n))) for _ in range(steps)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -343,6 +350,7 @@ def test_a_restored_state_continues_as_it_did(arguments: dict[str, Any]) -> None
             env.reset()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["qbert", "tetris"])
 def test_emulators_in_the_middle_of_a_frame(game: str) -> None:
     """After a reset, these games are in an unfinished frame, which states do not include."""
@@ -474,6 +482,7 @@ def test_made_again_from_json() -> None:
 # --- in batches, and on the screen ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_batches_of_single_environments(mode: str) -> None:
     envs = gymcore.make_vec("ALE/Breakout-v5", 2, mode, frameskip=(2, 5))

@@ -15,6 +15,8 @@ from gymcore.envs.atari import AtariVectorEnv
 from gymcore.envs.atari.pipelines import PRESETS, STAGES
 from tests.envs.atari import envpool_games
 
+pytestmark = pytest.mark.slow
+
 ale_py = pytest.importorskip("ale_py")
 pytest.importorskip("cv2")
 FRAMES = ("lives", "frame_number", "episode_frame_number")

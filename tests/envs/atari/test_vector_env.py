@@ -113,6 +113,7 @@ def test_specs_make_single_environments_like_those_of_the_batch(
         assert env.observation_space == envs.single_observation_space
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("env_id", "frames"),
     [
@@ -198,6 +199,7 @@ def test_wrong_arguments_are_refused_before_a_rom_is_loaded(monkeypatch):
             PreprocessedAtariEnv("pong", **{name: value})
 
 
+@pytest.mark.slow
 def test_any_number_of_threads_gives_the_same_frames():
     runs, states = [], []
     for threads in (1, 2, 3):
@@ -216,6 +218,7 @@ def test_any_number_of_threads_gives_the_same_frames():
     assert_same_steps(runs[0], runs[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ("ale_vector", "gymnasium", "envpool"))
 def test_states_continue_bit_for_bit(preset):
     options: dict[str, Any] = {
@@ -367,6 +370,7 @@ def test_states_in_the_middle_of_a_frame():
         assert_same_steps(frames[2], frames[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["qbert", "tetris"])
 @pytest.mark.parametrize("steps", [0, 1, 2, 20])
 def test_emulators_in_the_middle_of_a_frame(game, steps):
@@ -401,6 +405,7 @@ def test_states_of_other_games():
 
 
 # A game with lives, one without, and a ROM for two players.
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ("Breakout", "Pong", "SpaceWar"))
 def test_statistics_of_whole_games(game):
     gymnasium.register_envs(ale_py)
@@ -583,6 +588,7 @@ del ales
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ENDS)
 def test_the_end_of_the_process(end):
     program = f"""
@@ -629,6 +635,7 @@ def test_states_are_checked_while_no_other_thread_uses_the_batch(monkeypatch):
         envs.set_state(states)
 
 
+@pytest.mark.slow
 def test_a_rom_with_another_screen():
     """`ale` is public; Adventure's screen has 250 rows, Pong's 210."""
     with AtariVectorEnv(3, game="pong") as envs, PreprocessedAtariEnv("pong") as env:

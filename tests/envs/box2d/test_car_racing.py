@@ -490,6 +490,7 @@ def test_what_the_compiled_step_does_not_read_is_refused():
             setattr(owner, name, value)
 
 
+@pytest.mark.slow
 def test_dropped_environments_leave_no_objects() -> None:
     def make_and_drop() -> None:
         env = gymcore.make("CarRacing-v3")

@@ -280,6 +280,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id", ["LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"])
 def test_box2d_calls_no_code_of_programs(env_id):
     command = [sys.executable, "-c", HOOKS, env_id]
@@ -402,12 +403,14 @@ for env_id, discrete in (("LunarLander-v3", True), ("BipedalWalker-v3", False)):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_children_forked_in_the_middle_of_a_step():
     ran = run(FORKS)
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_forked_children_and_the_interpreters_exit():
     ran = run(PROGRAM)
@@ -456,6 +459,7 @@ print(system_info()["Box2D"])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "reason"),
     [

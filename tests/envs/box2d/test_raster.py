@@ -9,6 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.slow
+
 pygame = pytest.importorskip("pygame", reason="pygame is not installed")
 from pygame import gfxdraw  # noqa: E402
 

@@ -313,6 +313,7 @@ HOOKS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*steps in Python")
 @pytest.mark.parametrize("case", list(HOOKS))
 def test_hooks_are_called_as_in_gymnasium(case: str) -> None:
@@ -339,6 +340,7 @@ def test_hooks_are_called_as_in_gymnasium(case: str) -> None:
     assert random == theirs.np_random.random()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*steps in Python")
 @pytest.mark.parametrize("case", list(HOOKS))
 def test_states_and_copies_of_classes_with_hooks(case: str) -> None:
@@ -419,6 +421,7 @@ SOURCES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*steps in Python")
 @pytest.mark.parametrize(
     ("module", "name", "methods"), SOURCES, ids=[f"{x[1]}-{'-'.join(x[2])}" for x in SOURCES]

@@ -59,6 +59,7 @@ def test_observations_rewards_and_limits(env_id: str) -> None:
     assert env.action_space.dtype == np.float64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", VARIED)
 def test_batches_equal_single_environments_and_states_continue(task: str) -> None:
     env_id = f"dm_control/{task}-v0"
@@ -193,6 +194,7 @@ def test_terrain_belongs_to_lanes_their_states_and_copies() -> None:
         envs.set_state(state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mode",
     [
@@ -244,6 +246,7 @@ def test_terrain_belongs_to_lanes_in_all_modes(mode: str) -> None:
     assert not np.array_equal(terrains[0], terrains[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "size"), [("cartpole-balance", (84, 84)), ("reacher-easy", (40, 30))]
 )
@@ -270,6 +273,7 @@ def test_pixels_of_all_cameras(
     assert len({frame.tobytes() for frame in frames}) == model.ncam > 1
 
 
+@pytest.mark.slow
 def test_frames_of_the_free_camera_depend_on_the_state(
     drawing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,6 +303,7 @@ def test_frames_of_the_free_camera_depend_on_the_state(
         each.close()
 
 
+@pytest.mark.slow
 def test_pixels_of_batches(drawing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUJOCO_GL", drawing)
     arguments: dict[str, Any] = {"render_mode": "rgb_array", "width": 32, "height": 24}

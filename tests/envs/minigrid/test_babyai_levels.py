@@ -153,6 +153,7 @@ def test_bad_arguments(
         described(name, arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1741, 3586, 8335])
 def test_a_level_without_room_for_the_agent_is_drawn_again(seed: int) -> None:
     """Where minigrid tries forever."""

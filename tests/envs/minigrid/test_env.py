@@ -319,6 +319,7 @@ def test_obstacles_do_not_include_boxes_of_the_caller() -> None:
     assert env.grid.get(3, 3) == box(WorldObj("key", "blue"))
 
 
+@pytest.mark.slow
 def test_frames_of_many_tile_sizes() -> None:
     ours, theirs = (make("MiniGrid-LavaCrossingS9N2-v0") for make in (gym.make, original))
     ours.reset(seed=3), theirs.reset(seed=3)

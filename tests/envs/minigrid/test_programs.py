@@ -11,6 +11,8 @@ import pytest
 
 from tests.alias.running import lines
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("minigrid")
 
 PROGRAM = """

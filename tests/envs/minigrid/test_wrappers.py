@@ -38,6 +38,7 @@ def pair(bonus: str, num_envs: int, mode: str) -> tuple[Any, list[Any]]:
     return envs, singles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["NextStep", "Disabled"])
 @pytest.mark.parametrize("bonus", BONUSES)
 def test_bonuses_of_all_lanes(bonus: str, mode: str) -> None:

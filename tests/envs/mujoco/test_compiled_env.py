@@ -141,6 +141,7 @@ def test_a_process_of_its_own_ends_well(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", ["", "1"])
 def test_the_profilers_clock(wanted: str) -> None:
     program = (

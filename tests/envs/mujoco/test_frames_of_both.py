@@ -56,6 +56,7 @@ def assert_same_distances(depth, distances, planes):
     assert np.all(np.abs(found - distances) <= found**2 / near * 2.0**-23 + found * 2.0**-23)
 
 
+@pytest.mark.slow
 def test_all_views_were_drawn(frames):
     drawn = {key.rsplit("/", 2)[0] for key in frames if not key.endswith("/range")}
     assert drawn == set(VIEWS)

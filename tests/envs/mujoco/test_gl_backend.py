@@ -201,6 +201,7 @@ def draw(folder, name, **environment):
         return dict(arrays)
 
 
+@pytest.mark.slow
 @linux
 def test_egl_and_osmesa_draw_the_same(tmp_path, monkeypatch):
     monkeypatch.delenv("PYOPENGL_PLATFORM", raising=False)  # rendering in this process has set it
@@ -216,6 +217,7 @@ def test_egl_and_osmesa_draw_the_same(tmp_path, monkeypatch):
     assert np.allclose(frames["egl"]["depth"], frames["osmesa"]["depth"], atol=1e-3)
 
 
+@pytest.mark.slow
 @linux
 def test_glfw_draws_in_memory_too(tmp_path, display):
     frames = draw(tmp_path, "glfw", DISPLAY=display)
@@ -259,6 +261,7 @@ BROKEN = """raise AttributeError("'NoneType' object has no attribute 'glGetError
 REFUSED = """raise ImportError("PYOPENGL_PLATFORM is set")"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "failure", "kind", "words"),
     [

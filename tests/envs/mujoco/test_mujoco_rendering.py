@@ -393,6 +393,7 @@ def test_closing_and_going_on(make):
     assert np.array_equal(renderer.render("rgb_array"), frame)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id", ["HalfCheetah-v5", "Humanoid-v5", "Pusher-v5"])
 @pytest.mark.parametrize(
     "copied",
@@ -452,6 +453,7 @@ def test_gymnasiums_context_stays_current(make, model, data, drawing, monkeypatc
     other.close()
 
 
+@pytest.mark.slow
 def test_a_collected_renderer_frees_its_context(model, data, drawing):
     renderer = MujocoRenderer(model, data, **SIZE)
     renderer.render("rgb_array")

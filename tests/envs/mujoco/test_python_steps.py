@@ -65,6 +65,7 @@ OVERRIDES = {
 ANT_V4_FORCES = ("Ant-v4", "contact_forces")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "env_id, name",
     [(env_id, name) for env_id, names in OVERRIDES.items() for name in names.split()],

@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 CHECKS = ["is_paced", "shows_and_closes", "user_closes", "keys_and_mouse", "chooses_a_size"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "checks"), [("egl", [*CHECKS, "several"]), ("glfw", ["several"])]
 )

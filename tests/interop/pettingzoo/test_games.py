@@ -146,6 +146,7 @@ class Chase(Herd):
 GAMES = {"herd": Herd, "chase": Chase}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("engine", ["sync", "async"])

@@ -38,6 +38,7 @@ def interpreted(monkeypatch):
     monkeypatch.setenv("GYMCORE_JIT", "0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", GYMNASIUM)
 def test_gymnasium_class(path, monkeypatch):
     if find_spec("numba") is None or path.split(":")[0].split(".")[1] not in COMPILED:
@@ -47,6 +48,7 @@ def test_gymnasium_class(path, monkeypatch):
     assert cls.__name__ == path.split(":")[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", CLASSES)
 def test_class(cls, interpreted):
     assert issubclass(jit.convert(cls, seeds=3, steps=200), jit.Env)
@@ -386,6 +388,7 @@ def test_the_documentation_says_what_a_class_may_use(row, tmp_path, monkeypatch,
         assert issubclass(jit.convert(cls, seeds=2, steps=50), jit.Env)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_obstacles_propose_a_change(name, tmp_path, monkeypatch, interpreted):
     reset, step, reward, info, expression, change = CASES[name]
@@ -408,6 +411,7 @@ def test_a_thousand_episodes(path):
     jit.convert(f"gymnasium.envs.{path}", seeds=1000, steps=200)
 
 
+@pytest.mark.slow
 def test_classes_are_converted_in_threads(monkeypatch, interpreted):
     monkeypatch.setattr(saved, "_classes", {})
     state = np.geterr(), np.random.get_state()[1].tolist(), list(warnings.filters), list(sys.path)
@@ -483,6 +487,7 @@ def test_bad_numbers_are_refused(name, value):
         jit.convert(Docking, **{name: value})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env", [*CLASSES, *(f"gymnasium.envs.{path}" for path in GYMNASIUM)])
 def test_the_text_is_formatted_and_has_no_lint(env, tmp_path):
     ruff = shutil.which("ruff", path=str(Path(sys.executable).parent))
@@ -499,6 +504,7 @@ def test_the_text_is_formatted_and_has_no_lint(env, tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_texts_have_no_type_errors(tmp_path, pytestconfig):
     pytest.importorskip("mypy")

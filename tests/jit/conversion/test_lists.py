@@ -301,6 +301,7 @@ def interpreted(monkeypatch):
     monkeypatch.setenv("GYMCORE_JIT", "0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [Worm, Queue, History, Explorer, Piles])
 def test_lists_that_grow(cls, interpreted):
     assert issubclass(jit.convert(cls, seeds=3, steps=100), jit.Env)
@@ -397,6 +398,7 @@ class EvenBurst(Burst):
         return self._observation(), float(total), False, False, {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [ShortLog, Burst, EvenBurst])
 def test_lists_that_are_short_between_steps(cls, interpreted):
     assert issubclass(jit.convert(cls, seeds=3, steps=100), jit.Env)
@@ -492,6 +494,7 @@ RARE_STATEMENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RARE_STATEMENTS)
 def test_code_that_never_ran_is_right_or_refused(name, tmp_path, monkeypatch, interpreted):
     statements = indent(RARE_STATEMENTS[name].replace("; ", "\n"), " " * 12)

@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from gymcore import jit
 from tests.jit.conversion.random_environments import HEAD, TAIL, class_of, sources
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("count", [40, pytest.param(2000, marks=pytest.mark.soak)])
 @pytest.mark.timeout(3000)

@@ -46,6 +46,7 @@ def merged(engine, infos):
 LOOPS = [simple_loop, _async_worker]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mode,shared_memory,loop,seed", pairwise(MODES, [True, False], LOOPS, range(3))
 )
@@ -75,6 +76,7 @@ def test_equals_sync(make, mode, shared_memory, loop, seed):
     envs.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_start_methods(make, method):
     engine = make([functools.partial(RandomSpacesEnv, 3)] * 2, context=method, max_concurrency=1)
@@ -84,6 +86,7 @@ def test_start_methods(make, method):
     assert engine.close() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_lambdas_and_registered_ids(make, registries, method):
     gymcore.register("CustomLoop-v0", entry_point=lambda: PlainEnv())
@@ -178,6 +181,7 @@ def test_spaces_that_cannot_be_shared(make):
 # Exceptions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_constructors_that_raise(make, method):
     parent = os.getpid()
@@ -228,6 +232,7 @@ def test_methods_that_raise(make, where):
     assert e.value.lanes == [1]
 
 
+@pytest.mark.slow
 def test_several_that_raise(make):
     engine = misbehaving(make, 3)
     with pytest.raises(EnvironmentFailed, match="environments 0, 2 raised an exception in step"):

@@ -67,6 +67,7 @@ def test_wrong_answers(make, wish, message):
 # Deaths and hangs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "wish", "message", "exit_code"),
     [
@@ -158,6 +159,7 @@ def test_half_of_an_answer(make):
     engine.close()  # does not wait for the worker, whose 600 s exceed the test's time
 
 
+@pytest.mark.slow
 def test_requests_larger_than_a_pipe(make, late):
     engine = misbehaving(make)
     large = np.arange(3_000_000, dtype=np.float64)
@@ -224,6 +226,7 @@ def test_close(make):
             os.kill(pid, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [{}, {"timeout": 0.2}, {"timeout": 0.0}])
 @pytest.mark.parametrize("wish", ["hang", "ignore_signals", "half"])
 def test_close_while_a_worker_hangs(make, wish, how):
@@ -326,6 +329,7 @@ def running(pid):
         return False
 
 
+@pytest.mark.slow
 @needs_proc
 def test_nothing_is_left_open(make):
     def descriptors():

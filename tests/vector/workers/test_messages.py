@@ -418,6 +418,7 @@ def _echo(connection: Any) -> None:
             return
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_between_processes(method):
     context: Any = multiprocessing.get_context(method)

@@ -65,6 +65,7 @@ def reported(observations):
     return [[set(np.flatnonzero(row).tolist()) for row in lane] for lane in observations]
 
 
+@pytest.mark.slow
 @needs_two_cpus
 @pytest.mark.parametrize("context", ["fork", "spawn"])
 def test_only_a_waiting_worker_is_restricted(context):

@@ -92,6 +92,7 @@ def _add(block: SharedBlock, connection: Any, amount: int) -> None:
     connection.send(array.size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_reaches_processes_that_were_started_before_its_size_was_set(method):
     context: Any = multiprocessing.get_context(method)
@@ -121,6 +122,7 @@ def test_reaches_processes_that_were_started_before_its_size_was_set(method):
     assert (array == np.arange(1000) + 11).all()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not HAS_PROC, reason="needs /proc")
 def test_leaves_nothing():
     before, names = held(), shared_memory_files()
@@ -135,6 +137,7 @@ def test_leaves_nothing():
     assert not without_foreign(shared_memory_files() - names)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not HAS_PROC, reason="needs /proc")
 def test_leaves_nothing_when_it_is_not_closed():
     before = held()
@@ -145,6 +148,7 @@ def test_leaves_nothing_when_it_is_not_closed():
     assert held() == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not HAS_PROC or not hasattr(os, "memfd_create"), reason="needs memfd and /proc")
 def test_a_temporary_file_serves_where_there_is_no_memfd(monkeypatch):
     before = held()

@@ -66,6 +66,7 @@ def test_what_does_not_pickle_is_left_out(registered):
         registry.pop("test/Locked-v0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("context", ["fork", *SPAWNED])
 def test_known_under_every_start_method(registered, context):
     def make():
@@ -76,6 +77,7 @@ def test_known_under_every_start_method(registered, context):
         assert observations.tolist() == [5, 5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("context", SPAWNED)
 def test_make_vec_under_every_start_method(registered, context):
     envs = gym.make_vec(

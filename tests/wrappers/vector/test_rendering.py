@@ -64,6 +64,7 @@ def follow(gym: ModuleType, folder: Path, mode: str, **kwargs: Any) -> Any:
     return seen, env.autoreset_mode.value, sorted(os.listdir(folder))
 
 
+@pytest.mark.slow
 @in_modes(
     "arguments",
     [
@@ -281,6 +282,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[ShownFrames]:
     return windows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [None, (96, 64), (400, 100)])
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 def test_every_lane_is_shown(shown: list[ShownFrames], n: int, size: Any) -> None:

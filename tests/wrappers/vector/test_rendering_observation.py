@@ -32,6 +32,7 @@ def test_add_render_lane_by_lane(mode, kind, render_only):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrapped", ["engine", "vector"])
 @pytest.mark.parametrize("engine", ["native", "sync", "async"])
 def test_add_render_in_same_step_in_every_engine(engine, wrapped):
