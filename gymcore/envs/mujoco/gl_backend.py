@@ -180,6 +180,9 @@ def _try(name: str, model: mujoco.MjModel, width: int, height: int) -> Contexts:
     """Return both contexts from one backend; an exception leaves nothing behind."""
     mujoco = mujoco_module()
     library = importlib.import_module(f"mujoco.{name}")
+    if name == "egl" and getattr(library, "EGL_DISPLAY", None) is not None:
+        # Another library may have terminated the display, which the whole process shares.
+        library.EGL.eglInitialize(library.EGL_DISPLAY, None, None)
     restore = _restoring(name)  # first: a new EGL context replaces the current one
     try:
         with process_wide.caught_warnings():  # GLFW repeats its errors as warnings

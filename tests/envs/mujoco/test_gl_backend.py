@@ -257,6 +257,32 @@ def test_freed_at_the_exit_before_the_hooks_that_were_there():
     assert done.stdout.split() == ["two", "one", "library"]
 
 
+@pytest.mark.slow
+@linux
+def test_another_library_terminates_the_display(tmp_path):
+    pytest.importorskip("OpenGL")
+    if gl_backend._missing("egl"):
+        pytest.skip(gl_backend._missing("egl"))
+    code = """
+import sys
+import mujoco.egl
+from gymcore.envs.mujoco import gl_backend
+
+model = mujoco.MjModel.from_xml_path(sys.argv[1])
+gl_backend.open_context(model, 8, 8)
+mujoco.egl.EGL.eglTerminate(mujoco.egl.EGL_DISPLAY)
+print(gl_backend.open_context(model, 8, 8)[0])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, write_model(tmp_path)],
+        env={**os.environ, "MUJOCO_GL": "egl"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (0, "egl\n"), done.stderr
+
+
 BROKEN = """raise AttributeError("'NoneType' object has no attribute 'glGetError'")"""
 REFUSED = """raise ImportError("PYOPENGL_PLATFORM is set")"""
 
