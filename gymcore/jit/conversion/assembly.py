@@ -10,8 +10,9 @@ import subprocess
 import sys
 import textwrap
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from gymcore import spaces
 from gymcore.jit.conversion.copies import whole
 from gymcore.jit.conversion.expressions import word_in
 from gymcore.jit.conversion.layouts import Layout, is_number, items_of, leaves, number_array
+from gymcore.jit.conversion.pools import Numbering
 from gymcore.jit.conversion.scope import Known
 from gymcore.jit.conversion.statements import Statements
 from gymcore.jit.conversion.unit import Helper, Restart, Unit, local_name
@@ -81,7 +83,7 @@ def _other_functions(unit: Unit) -> Iterator[str]:
     return first_step({arguments})"""
     else:
         unit.trace.has_variants = False
-    yield f"def step(state, parameters, {action}, rng):\n{step}"
+    yield f"def step(state, parameters, {action}, rng):\n{_release(unit, step)}{step}"
     body = unit.written.get("observation", "    pass")
     if "observation" in unit.decisions:
         field, lines = f"state.{unit.field_of('observation')}", []
@@ -98,6 +100,12 @@ def _other_functions(unit: Unit) -> Iterator[str]:
         yield f"def info(state, parameters, info):\n{body}"
 
 
+def _release(unit: Unit, step: str) -> str:
+    """Return the statement that frees the rows of pools, if `step` creates objects."""
+    creates = any(f"row_for_{pool.name}(" in unit.with_helpers(step) for pool in unit.all_pools())
+    return f"    {unit.release_call()}\n" if creates else ""
+
+
 def _root(unit: Unit, name: str, root: str) -> tuple[str, str]:
     """Return the name of the action, and the statements of `reset` or `step`."""
     source = unit.source_of(inspect.getattr_static(unit.cls, name))
@@ -112,17 +120,19 @@ def _initial(unit: Unit, code: str) -> Iterator[str]:
     """Yield assignments of attributes that the code uses and only `__init__` assigns."""
     layouts = ((n, v) for n, v in unit.layouts.items() if n not in unit.assigned_by_reset)
     waiting = [(name, layout, unit.trace.initial.get(name)) for name, layout in layouts]
+    numbering = Numbering(unit.numbering.references)
+    waiting = [(name, layout, numbering.numbered(value, name)) for name, layout, value in waiting]
+    for pool in unit.all_pools():
+        rows = [*numbering.rows(pool.name, pool.reference)]
+        if rows and word_in(f"state.{pool.used}", code):
+            yield f"state.{pool.used}[: {len(rows)}] = True"
+        waiting += _columns(pool.name, pool.layout, rows, pool.size)
     for name, layout, value in waiting:
         value = [*value] if isinstance(value, (deque, set)) else value
+        value = [*value.values()] if layout.keys and isinstance(value, dict) else value
         parts, array = items_of(value) or {}, number_array(value)
         items = (layout.items or {}).items()
         waiting += [(f"{name}_{key}", item, parts.get(key)) for key, item in items]
-        if layout.element is not None and isinstance(value, (list, dict)):
-            if layout.grows and word_in(f"state.{layout.length(name)}", code):
-                yield f"state.{layout.length(name)}[0] = {len(value)}"
-            values = [*value.values()] if isinstance(value, dict) else value
-            waiting += _columns(name, layout.element, values)
-            continue
         is_zero = array is None or (not array.any() and not layout.grows)
         if array is None or is_zero or not word_in(f"state.{name}", code):
             continue
@@ -138,22 +148,28 @@ def _initial(unit: Unit, code: str) -> Iterator[str]:
 
 
 def _columns(
-    name: str, element: Layout, values: Sequence[object]
+    name: str, layout: Layout, rows: list[dict[str, Any]], size: int
 ) -> Iterator[tuple[str, Layout, object]]:
-    """Yield field, layout and initial values of each attribute of the objects in a list."""
-    if element.optional:
-        flags = [value is not None for value in values]
-        yield element.flag(name), Layout(list, np.dtype(bool), (len(values),)), flags
-    if element.dtype is not None:
-        yield name, Layout(list, element.dtype, (len(values), *element.shape)), values
-    for key, item in (element.items or {}).items():
-        column = [(items_of(value) or {}).get(key) for value in values]
+    """Yield field, layout and initial values of each attribute of the objects of a pool."""
+    for key, item in (layout.items or {}).items():
+        column: list[Any] = [row.get(key) for row in rows]
+        title, whole_column = f"{name}_{key}", Layout(list, item.dtype, (size, *item.shape))
         if item.optional:
             flags = [value is not None for value in column]
-            yield item.flag(f"{name}_{key}"), Layout(list, np.dtype(bool), (len(values),)), flags
-        zero = np.zeros(item.shape, item.dtype).tolist()
-        column = [zero if value is None else value for value in column]
-        yield f"{name}_{key}", Layout(list, item.dtype, (len(values), *item.shape)), column
+            yield item.flag(title), whole_column._replace(dtype=np.dtype(bool)), flags
+        if item.items is not None:
+            yield from _columns(title, item, [items_of(value) or {} for value in column], size)
+            continue
+        values = np.zeros((len(rows), *item.shape), item.dtype)
+        for k, value in enumerate(column):
+            if value is not None and item.grows:
+                values[k, : len(value)] = [*value] or 0
+            elif value is not None:
+                values[k] = number_array(value)
+        if item.grows:
+            lengths = [[len(value or ())] for value in column]
+            yield item.length(title), Layout(list, np.dtype(int), (size, 1)), lengths
+        yield title, whole_column, values
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -191,6 +207,9 @@ def _module_text(
         body += ["", *function.split("\n")]
     if draws:
         arguments = "".join(f", {n}={v!r}" for n, v in kwargs.items() if n != "render_mode")
+        present = {field.name for field in fields}
+        references = {f: pool.name for f, pool in unit.referring_fields() if f in present}
+        arguments = (f", references={references!r}" if references else "") + arguments
         path = f"{cls.__module__}:{cls.__qualname__}"
         body += ["", "def render(state, parameters):"]
         body += [f"    return jit.rendered({path!r}, state, parameters{arguments})"]
@@ -208,10 +227,14 @@ def _module_text(
 
 def _fields(unit: Unit, code: str) -> Iterator[Field]:
     """Yield the fields of the state that the code uses."""
-    for name, layout in unit.layouts.items():
-        for field in layout.fields(name):
-            if re.search(rf"\bstate\.{field.name}\b", code):
-                yield field
+    fields = [field for name, layout in unit.layouts.items() for field in layout.fields(name)]
+    for pool in unit.all_pools():
+        fields.append(Field(pool.used, np.dtype(bool), (pool.size,)))
+        rows = pool.layout.parts(pool.name)
+        fields += [field._replace(shape=(pool.size, *field.shape)) for field in rows]
+    for field in fields:
+        if re.search(rf"\bstate\.{field.name}\b", code):
+            yield field
     if unit.trace.has_variants:
         yield Field("is_later_step", np.dtype(bool), ())
     if "observation" in unit.decisions:

@@ -8,6 +8,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from types import MethodType
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from gymcore.jit.conversion.expressions import Expressions, tuple_of, word_in
 from gymcore.jit.conversion.layouts import NUMBERS
 from gymcore.jit.conversion.lists import FUNCTIONS, Growing
 from gymcore.jit.conversion.loops import ADDS_ERRORS, comprehension
+from gymcore.jit.conversion.pools import Pool
 from gymcore.jit.conversion.scope import (
     Alias,
     Binding,
@@ -32,7 +34,15 @@ from gymcore.jit.conversion.source import (
     is_convertible,
     method_of,
 )
-from gymcore.jit.conversion.syntax import called_name, keywords_of, name_at, names_in, parsed
+from gymcore.jit.conversion.syntax import (
+    called_name,
+    is_empty_list,
+    keywords_of,
+    name_at,
+    names_in,
+    parsed,
+)
+from gymcore.jit.conversion.tracing import Kind
 from gymcore.jit.conversion.unit import Helper, local_name
 
 __all__ = ["Calls"]
@@ -50,6 +60,12 @@ _INDEX_OF = """\
         if items[index] == value:
             return index
     raise ValueError("the value is not in the list")"""
+_COUNT_OF = """\
+    count = 0
+    for index in range(len(items)):
+        if items[index] == value:
+            count += 1
+    return count"""
 _TEXT_OF = """\
     code, place, rest = 48 + number % 10, 256, number // 10
     if not 0 <= number < 10**7:
@@ -121,22 +137,25 @@ class Calls(Expressions):
             if text is not None:
                 return text
             return self._foreign(node, called)
+        elif isinstance(getattr(called, "__self__", None), dict) and node.args:
+            return self._get(node)
         elif called is not None and name_of(called) is None and not _is_array_method(called):
             return self._foreign(node, called)
         value_of_test = node.args[0] if called is bool and node.args else None
         if isinstance(value_of_test, ast.BoolOp) or (value_of_test and self.flag_of(value_of_test)):
             return f"bool({self.condition(value_of_test)})"
-        if called is float and node.args and self.types(node.args[0]) <= {bool, np.bool_}:
+        types = self.types(node.args[0]) if called is float and node.args else set()
+        if types and types <= {bool, np.bool_}:
             return f"(1.0 if {self.flat(node.args[0])} else 0.0)"
-        types = self.types(node.args[0]) if called is str else {str}
-        if all(issubclass(kind, (int, np.integer)) for kind in types):
+        types = self.types(node.args[0]) if called is str else set()
+        if types and all(issubclass(kind, (int, np.integer)) for kind in types):
             return self.unit.call("text_of", _TEXT_OF, number=self.flat(node.args[0]))
         growing = self.growing(node.args[0]) if called is len else None
         if growing is not None:
             return f"{growing.length}[0]"
         lists = self.stored(node.args[0]) if called is len else None
-        if lists is not None and lists.layout.element is not None:
-            return lists.length
+        if lists is not None and lists.layout.keys:
+            return str(lists.layout.shape[0])
         if lists is not None and lists.layout.lists:
             return str(lists.layout.lists)
         if called is len and called_name(node.args[0]) == "set":
@@ -153,6 +172,21 @@ class Calls(Expressions):
             if text is not None:
                 return text
         return self._library_call(node, called)
+
+    def _get(self, node: ast.Call) -> str:
+        """Return the text of the method `get` of a constant dict of numbers."""
+        called, default = self.called(node), node.args[1] if len(node.args) == 2 else None
+        items: dict[Any, Any] = getattr(called, "__self__", {})
+        is_get = getattr(called, "__name__", "") == "get"
+        values = [*items.values()]
+        if not is_get or default is None or not all(isinstance(v, NUMBERS) for v in values):
+            return self._foreign(node, called)
+        texts = ((self.value_text(k, node), self.value_text(v, node)) for k, v in items.items())
+        lines = [f"    if key == {key}:\n        return {value}" for key, value in texts]
+        body = "\n".join([*lines, "    return default"])
+        return self.unit.call(
+            "value_of_key", body, key=self.flat(node.args[0]), default=self.flat(default)
+        )
 
     def _foreign(self, node: ast.Call, called: object) -> str:
         """Return the text of a call that compiled code cannot make, if it is known."""
@@ -178,6 +212,14 @@ class Calls(Expressions):
 
     def _library_call(self, node: ast.Call, called: object) -> str:
         given = keywords_of(node)
+        if called is zip and "strict" in given:
+            texts_of_all = [self.flat(part) for part in node.args]
+            strict, first = self.known(given["strict"]), texts_of_all[0]
+            if strict is None or strict.value:
+                unequal = " or ".join(f"len({text}) != len({first})" for text in texts_of_all[1:])
+                self.emit(f"if {unequal or False}:")
+                self.emit('    raise ValueError("zip() arguments have different lengths")')
+            return f"zip({', '.join(texts_of_all)})"
         if called is np.argsort and {*given} <= {"axis"}:
             return f"{self.replaced(node)[:-1]}, kind='stable')"
         if isinstance(called, np.ufunc) and {*given} == {"out", "where"}:
@@ -224,6 +266,9 @@ class Calls(Expressions):
             return f"{self.enclosed(owner)}{'.copy()' * is_array}"
         if (items := self.elements(node)) is not None:
             return tuple_of(items)
+        pool = self.pool_of_items(owner) if name in ("index", "count") else None
+        if pool is not None and len(node.args) == 1:
+            return self._find(node, pool, owner, name)
         if name == "index" and len(node.args) == 1 and self.types(owner) <= {list, tuple}:
             body = _INDEX_OF
             if self.has_rows(owner) or self.elements(node.args[0]):
@@ -247,6 +292,13 @@ class Calls(Expressions):
             raise self.obstacle(node, "calls a method that has no source in Python", change)
         return None
 
+    def _find(self, node: ast.Call, pool: Pool, owner: ast.expr, name: str) -> str:
+        """Return the text of the method `index` or `count` of a list of objects or tuples."""
+        equal, value = self.equal_item(pool, "items[index]", node.args[0])
+        body = (_INDEX_OF if name == "index" else _COUNT_OF).replace("items[index] == value", equal)
+        arguments = {"items": self.rows_text(owner), "value": value}
+        return self.unit.call(f"{name}_of", body, **arguments)
+
     def list_call(self, growing: Growing, name: str, args: list[ast.expr]) -> str:
         """Return the text that changes a list that grows.
 
@@ -257,12 +309,20 @@ class Calls(Expressions):
         """
         if name == "assign" and called_name(args[0]).endswith("deque"):
             self._check_maxlen(args[0], growing)
+        pool = self.unit.pools.get(growing.item)
         args = [*map(self.items_in, args)] if name in ("assign", "extend", "update") else args
         if name == "clear" or (name == "assign" and self.elements(args[0]) == []):
             return f"{growing.length}[0] = 0"
         if len(args) > len(FUNCTIONS[growing.kind].get(name, ("", "", args))[2]):
             raise self.obstacle(args[1], "is one of several arguments", "write a call for each")
-        texts = [*map(self._item_text, args)] or ["-1"]
+        parameters = FUNCTIONS[growing.kind].get(name, ("", "", ("value",)))[2]
+        for parameter, arg in zip(parameters, args, strict=False):
+            items = arg if parameter == "values" else ast.List([arg], ast.Load())
+            is_new = parameter != "index" and name != "remove"
+            if pool is not None and pool.kind is not tuple and is_new:
+                self.check_objects(items, pool)
+        is_search = name == "remove" and pool is not None
+        texts = [""] if is_search else [self._item_text(arg, pool) for arg in args] or ["-1"]
         if name in ("assign", "extend", "update") and growing.items in texts[-1]:
             is_display = self.elements(args[-1]) is not None
             texts[-1] = texts[-1] if is_display else f"({texts[-1]}).copy()"
@@ -276,14 +336,41 @@ class Calls(Expressions):
             texts = [self.row(args[0])] if "{equal}" in body and "values" not in names else texts
         row = "items[place]"
         equal = self.rows_equal(row) if growing.width else f"{row} == value"
+        if pool is not None and "{equal}" in body:
+            equal, texts[0] = self.equal_item(pool, row, args[0])
         is_part = isinstance(args[0], ast.Subscript) if args else False
         texts[-1] += ".copy()" * (is_part and bool({list, np.ndarray} & self.types(args[-1])))
         body = body.replace("{equal}", equal)
         arguments = dict(zip(names, texts, strict=True))
         return self.unit.call(title, body, items=growing.items, count=growing.length, **arguments)
 
-    def _item_text(self, node: ast.expr) -> str:
-        """Return the text of an item; `yield` may have a tuple without parentheses."""
+    def assignment_of(self, growing: Growing) -> tuple[str, str]:
+        """Return name and statements of the function that assigns the items of a list."""
+        return FUNCTIONS[growing.kind]["assign"][:2]
+
+    def draws(self, node: ast.AST) -> bool:
+        """Return whether an expression draws from a generator."""
+        method = node.func if isinstance(node, ast.Call) else None
+        return isinstance(method, ast.Attribute) and self.is_generator(method.value)
+
+    def check_objects(self, items: ast.expr, pool: Pool) -> None:
+        """Refuse items that are no objects of a pool."""
+        nodes = items.elts if isinstance(items, ast.List) else []
+        are_objects = self.pool_of_items(items) is pool or (not nodes and is_empty_list(items))
+        if not are_objects or any(self.pool_of(node) is not pool for node in nodes):
+            reason = f"is not known to be an object of {pool.kind.__name__}"
+            raise self.obstacle(nodes[0] if nodes else items, reason, "write a call of the class")
+
+    def _item_text(self, node: ast.expr, pool: Pool | None) -> str:
+        """Return the text of an item or items of a list; `yield` may have a tuple without `()`."""
+        if pool is not None and pool.kind is tuple:
+            if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+                return comprehension(self, node, "list", pool)
+            if isinstance(node, ast.List):
+                return f"np.array([{', '.join(self.row_of(item, pool) for item in node.elts)}])"
+            growing = self.growing(node)
+            is_same = growing is not None and growing.item is pool.reference
+            return growing.text if growing and is_same else self.row_of(node, pool)
         is_tuple = isinstance(node, ast.Tuple)
         return tuple_of(self.elements(node) or []) if is_tuple else self.value_of(node)
 
@@ -301,6 +388,17 @@ class Calls(Expressions):
     def items_in(self, node: ast.expr) -> ast.expr:
         """Return the items in a set, or a call of `set` or `deque`; others as they are."""
         known = self.known(node.func) if isinstance(node, ast.Call) else None
+        mapped = node.args if isinstance(node, ast.Call) and called_name(node) == "map" else []
+        function = self.known(mapped[0]) if len(mapped) == 2 else None
+        is_text = any(str in self.types(part) for part in mapped[1:])
+        if function is not None and function.value in (int, float) and not is_text:
+            name, kind = self.hidden("item"), function.value
+            self._locals.add(name)
+            call = ast.Constant(0)
+            self.synthetic[call] = f"{kind.__name__}({name})", kind
+            part = ast.comprehension(ast.Name(name, ast.Store()), mapped[1], [], 0)
+            result = ast.copy_location(ast.ListComp(call, [part]), node)
+            return ast.fix_missing_locations(result)
         if isinstance(node, ast.Set):
             items: ast.expr = ast.List(node.elts, ast.Load())
         elif known is not None and known.value in (deque, set) and isinstance(node, ast.Call):
@@ -313,6 +411,7 @@ class Calls(Expressions):
 
     def _over_items(self, call: ast.Call, items: ast.expr, name: str) -> str | None:
         """Return the text for the call `name(items)`; None if the call needs no change."""
+        items = self.items_in(items) if called_name(items) == "map" else items
         if isinstance(items, (ast.GeneratorExp, ast.ListComp)) and name in ("min", "max"):
             return f"np.{name}({comprehension(self, items, 'list')})"
         has_calls = any(isinstance(n, ast.Call) for n in ast.walk(getattr(items, "elt", items)))
@@ -399,24 +498,36 @@ class Calls(Expressions):
             return f"np.array([{', '.join(texts)}])"
         return comprehension(self, node, "list")
 
-    def converted_call(self, node: ast.expr, called: object, role: str = "") -> str:
+    def converted_call(
+        self, node: ast.expr, called: object, role: str = "", source: Source | None = None
+    ) -> str:
         """Return the call of the helper for a function of the class or its modules.
 
         Args:
             node: The call, or the property.
             called: The function; see `called`.
             role: The role of the function.
+            source: Its source, if it is not that of `called`.
         """
-        source = called.source if isinstance(called, Local) else self.unit.source_of(called)
+        if source is None:
+            source = called.source if isinstance(called, Local) else self.unit.source_of(called)
         args = node.args if isinstance(node, ast.Call) else []
         keywords = keywords_of(node) if isinstance(node, ast.Call) else {}
         if any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(source.tree)):
             raise self.obstacle(node, "calls a generator", "write it as a loop")
         names = source.arguments[isinstance(called, MethodType) :]
-        given = {**dict(zip(names, self.unpacked(args), strict=False)), **keywords}
         if "" in keywords:
             raise self.obstacle(node, "unpacks arguments", "write each argument")
+        passed_args = [*self.unpacked(args)]
+        given = {**dict(zip(names, passed_args, strict=False)), **keywords}
+        is_open = source.tree.args.vararg or source.tree.args.kwarg
+        if not is_open and (len(passed_args) > len(names) or not {*given} <= {*names}):
+            raise self.obstacle(node, "passes arguments that the function lacks", "leave them out")
         bindings, texts = self._outer_names(node, called, source)
+        if source.tree.args.vararg:
+            name, rest = source.tree.args.vararg.arg, passed_args[len(names) :]
+            texts |= {f"{name}_{k}": self.as_value(part) for k, part in enumerate(rest)}
+            bindings[name] = [f"{name}_{k}" for k in range(len(rest))]
         if source.tree.args.kwarg and keywords.keys() <= set(names):
             bindings[source.tree.args.kwarg.arg] = Known({})
         for more, passed in self.each(
@@ -425,7 +536,8 @@ class Calls(Expressions):
             bindings |= more
             texts |= passed
         self.check_order(node, names, given)
-        helper = self._helper(source, node, bindings, texts, role)
+        kinds = {name: self.kinds(part) for name, part in given.items()}
+        helper = self._helper(source, node, bindings, texts, role, kinds)
         if source.is_generator and node not in self.source.consumed:
             reads = re.search(r"\b(state\.|rng\b)", self.unit.with_helpers(helper.text))
             has_arrays = any({np.ndarray, list} & self.types(part) for part in args)
@@ -450,13 +562,16 @@ class Calls(Expressions):
         if isinstance(called, Local):
             outer = source.outer_names - source.names - self.bindings.keys() - {self.self_name}
             bindings = {n: b for n, b in self.bindings.items() if n not in source.names}
-            indices = {b.place for b in bindings.values() if isinstance(b, Stored)}
-            texts = {n.id: n.id for text in indices if text for n in names_in(parsed(text))}
+            rows = {b.place for b in bindings.values() if isinstance(b, Stored) and b.place}
+            texts = {n.id: n.id for text in rows for n in names_in(parsed(text))}
             texts.pop("state", None)
             texts |= {local_name(n): self.text(name_at(n, node)) for n in sorted(outer)}
             return bindings, texts
+        if isinstance(this, Stored) and this.place and this.layout.kind in self.unit.pools:
+            name = local_name(source.self_name)
+            return {source.self_name: this._replace(place=name)}, {name: this.place}
         if isinstance(this, Stored):
-            return _passed(source.self_name, this)
+            return {source.self_name: this}, {}
         if isinstance(this, ast.expr):  # a member of an enumeration
             return {source.self_name: Alias("this")}, {"this": self.text(this)}
         is_env = this is None or this is self.unit.trace.env
@@ -472,10 +587,15 @@ class Calls(Expressions):
             if is_constant:
                 return {name: Known(default)}, {}
             return {}, {title: self.value_text(default, node)}
-        record = self.record(part)
+        record = self.embedded(part)
         known = self.known(part) if record is None else None
         if is_constant and record is not None:
-            return _passed(name, record)
+            return {name: record}, {}
+        pool = self.pool_of(part)
+        if is_constant and pool is not None and pool.kind is not tuple and not self.flag_of(part):
+            return {name: Stored(pool.name, pool.layout, pool.sample, title)}, {
+                title: self.row_text(part)
+            }
         if is_constant and known is not None and not isinstance(known.value, NUMBERS):
             return {name: known}, {}
         growing = self.growing(part) if is_constant and known is None else None
@@ -516,30 +636,26 @@ class Calls(Expressions):
         bindings: dict[str, Binding],
         passed: Mapping[str, str],
         role: str,
+        given: dict[str, set[Kind]],
     ) -> Helper:
-        """Return the helper for a function in the call `node`."""
+        """Return the helper for a function in the call `node`; see `given` of `Scope`."""
         chain = *self.chain, node
         key = source.tree, chain, role, self.round
         if key not in self.unit.texts:
             if source.tree in self.unit.active:
                 raise self.obstacle(node, "calls itself", "write it as a loop")
             self.unit.active.add(source.tree)
-            body = self.inner(source, chain, bindings, role).body()
+            function = self.inner(source, chain, bindings, role)
+            function.given = given
+            body = function.body()
             self.unit.active.discard(source.tree)
             used = tuple(n for n, text in passed.items() if "(" in text or word_in(n, body))
             name = source.tree.name
             if role.startswith(("reset", "step")) and source.owner is not None:
                 name = f"{name}_of_{source.owner.__name__.lower()}"
+            name = role if role.startswith("new_") else name
             self.unit.texts[key] = self.unit.helper(name, body, used)
         return self.unit.texts[key]
-
-
-def _passed(name: str, record: Stored) -> tuple[dict[str, Binding], dict[str, str]]:
-    """Return what an argument with an object stands for, and the index that is passed for it."""
-    if not record.place or record.place.isdigit():
-        return {name: record}, {}
-    place = f"{name}_index"
-    return {name: record._replace(place=place)}, {place: record.place}
 
 
 def _is_array_method(value: object) -> bool:

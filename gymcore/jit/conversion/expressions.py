@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gymcore.jit.conversion.layouts import NUMBERS, Layout, code_of, number_array
+from gymcore.jit.conversion.layouts import NUMBERS, code_of, number_array
 from gymcore.jit.conversion.lists import Growing
 from gymcore.jit.conversion.obstacles import ObstacleFound
+from gymcore.jit.conversion.pools import Pool
 from gymcore.jit.conversion.scope import Alias, Scope, Stored, is_always_true, name_of
 from gymcore.jit.conversion.source import is_storable
 from gymcore.jit.conversion.syntax import called_name, name_at, place_of
@@ -50,6 +51,7 @@ class Expressions(Scope):
     """The text of the expressions of one function, as compiled code runs them."""
 
     _present: frozenset[ast.AST] = frozenset()  # expressions that are not None here
+    _rows: frozenset[ast.AST] = frozenset()  # expressions whose text is the row in a pool here
     _assigned_names: frozenset[ast.AST] = frozenset()  # `:=`, emitted as statements before
 
     def short_items(self, node: ast.expr) -> list[str] | None:
@@ -70,22 +72,25 @@ class Expressions(Scope):
 
     def text(self, node: ast.AST) -> str:
         """Return the text of a converted expression."""
+        if node in self.synthetic:
+            return self.synthetic[node][0]
         if type(node) in _REFUSED:
             raise self.obstacle(node, *_REFUSED[type(node)])
+        if isinstance(node, ast.expr) and self._is_row_of_tuples(node):
+            pool = self.pool_of(node)
+            assert pool is not None
+            return self.tuple_at(pool, self.row_text(node))
         if isinstance(node, (ast.Attribute, ast.Subscript)) and (stored := self.stored(node)):
             if self.flag_of(node) and _NONE in self.types(node):
                 return self._value_or_none(node, stored)
             if stored.layout.kind is _NONE and isinstance(getattr(node, "ctx", None), ast.Load):
                 return "None"
             if stored.layout.items is not None and is_storable(stored.layout.kind):
-                change = "use its attributes"
-                raise self.obstacle(node, "is an object that is used as a value", change)
+                self._share(node, stored)
             if stored.layout.items is not None:
                 return tuple_of(self.elements(node) or [])
             if stored.layout.lists:
                 raise self.obstacle(node, "uses a list of lists as a whole", "loop over its lists")
-            if stored.layout.element is not None:
-                raise self.obstacle(node, "uses a list of objects as a whole", "loop over it")
             return self._all_items(node) or stored.field(stored.name)
         if isinstance(node, ast.Subscript) and (items := self._all_items(node)):
             return items
@@ -111,29 +116,72 @@ class Expressions(Scope):
             raise self.obstacle(node, f"selects from {count} lists", "write an index in range")
         return lists.list_at(str(known.value % count))
 
-    def index_text(self, objects: Stored, node: ast.expr) -> str:
-        """Return the text of an index of a list of objects."""
+    def key_text(self, owner: Stored, node: ast.expr) -> str:
+        """Return the text of the place of a key in a dict whose numbers are in an array."""
         if self.known(node) is not None:
-            return super().index_text(objects, node)
-        if objects.layout.keys:
-            codes = enumerate(self.value_text(key, node) for key in objects.layout.keys)
-            lines = [f"    if key == {code}:\n        return {k}" for k, code in codes]
-            body = "\n".join([*lines, '    raise KeyError("the key is not in the dict")'])
-            title = f"place_of_key_in_{objects.name.strip('_')}"
-            return self.unit.call(title, body, key=self.flat(node))
-        calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
-        functions = [known and known.value for known in map(self.known, calls)]
-        if any(function not in (len, int, min, max) for function in functions):
-            change = "assign the index to a name before"
-            raise self.obstacle(node, "is an index that is computed by a call", change)
-        is_test = isinstance(node, (ast.Compare, ast.BoolOp)) or bool in self.types(node)
-        return f"int({self.flat(node)})" if is_test else self.flat(node)
+            return super().key_text(owner, node)
+        codes = enumerate(self.value_text(key, node) for key in owner.layout.keys)
+        lines = [f"    if key == {code}:\n        return {k}" for k, code in codes]
+        body = "\n".join([*lines, '    raise KeyError("the key is not in the dict")'])
+        return self.unit.call(f"place_of_key_in_{owner.name.strip('_')}", body, key=self.flat(node))
+
+    def row_text(self, node: ast.AST) -> str:
+        """Return the text of the row of an object in a pool."""
+        before = self._rows
+        self._rows = before | {node, getattr(node, "value", node)}
+        text = self.flat(node)
+        self._rows = before
+        is_name = isinstance(node, ast.Name) and self.bound(node) is None
+        may_be_none = is_name and (_NONE in self.types(node) or bool(self.flag_of(node)))
+        return f"int({text})" if may_be_none else text
+
+    def _is_row_of_tuples(self, node: ast.expr) -> bool:
+        """Return whether an expression is a tuple that is stored as a row of a pool."""
+        if node in self._rows or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            return False
+        pool = self.pool_of(node) if isinstance(node, (ast.Subscript, ast.Call)) else None
+        return pool is not None and pool.kind is tuple
+
+    def rows_text(self, items: ast.expr) -> str:
+        """Return the text of the rows of a list of tuples."""
+        if isinstance(items, ast.Call) and called_name(items) in ("list", "reversed", "tuple"):
+            step = "[::-1]" if called_name(items) == "reversed" else ".copy()"
+            return f"{self.rows_text(items.args[0])}{step}"
+        before = self._rows
+        self._rows = before | {items, getattr(items, "value", items)}
+        text = self.text(items)
+        self._rows = before
+        return text
+
+    def row_of(self, node: ast.expr, pool: Pool) -> str:
+        """Return the text of the row of a tuple in a pool; `Objects` converts it."""
+        raise NotImplementedError
+
+    def tuple_at(self, pool: Pool, row: str) -> str:
+        """Return the text of a tuple with the items of a row of a pool."""
+        stored = Stored(pool.name, pool.layout, pool.sample, "row")
+        copies = (
+            f"{stored.field(f.name)}{'.copy()' * bool(f.shape)}"
+            for f in pool.layout.parts(pool.name)
+        )
+        body = f"    return {tuple_of([*copies])}"
+        return self.unit.call(f"tuple_of_{pool.name}", body, row=row)
+
+    def _share(self, node: ast.AST, stored: Stored) -> None:
+        """Store the objects of a class in a pool, so that an expression can refer to them."""
+        if not stored.place and self.unit.can_share(stored.layout.kind):
+            self.unit.let_share(stored.layout.kind)
+        raise self.obstacle(node, "is an object that is used as a value", "use its attributes")
 
     def _all_items(self, node: ast.AST) -> str:
         """Return the text of the items of a list that grows; empty for other expressions."""
         growing = self.growing(node)
         if growing is not None and growing.kind is set:
             raise self.obstacle(node, "depends on the order of the items of a set", "use a list")
+        pool = self.unit.pools.get(growing.item) if growing is not None else None
+        if pool is not None and pool.kind is tuple and node not in self._rows:
+            reason = "uses a list of tuples of several types as a whole"
+            raise self.obstacle(node, reason, "loop over it")
         return growing.text if growing is not None else ""
 
     def flag_of(self, node: ast.AST) -> str:
@@ -283,8 +331,10 @@ class Expressions(Scope):
             return items
         elif isinstance(binding, Table):
             return self.table_text(binding, node)
-        elif isinstance(binding, Stored) and self.record(node) is not None:
-            raise self.obstacle(node, "is an object that is used as a value", "use its attributes")
+        elif isinstance(binding, Stored) and binding.layout.kind in self.unit.pools:
+            return binding.place
+        elif isinstance(binding, Stored) and self.embedded(node) is not None:
+            self._share(node, binding)
         elif isinstance(binding, Stored) and (texts := self.elements(node)):
             return tuple_of(texts)
         elif binding is None and node.id in self._locals and self.only_state:
@@ -365,6 +415,11 @@ class Expressions(Scope):
         if index is not None and isinstance(index.value, str):
             change = "select it where the dict is"
             raise self.obstacle(node, "selects an item by a text from a computed value", change)
+        is_test = isinstance(node.slice, (ast.Compare, ast.BoolOp)) or bool in self.types(
+            node.slice
+        )
+        if is_test and self.growing(node.value) is not None:
+            return self.replaced(node, {node.slice: f"int({self.flat(node.slice)})"})
         if isinstance(node.slice, ast.Tuple) or self.types(node.slice) != {tuple}:
             return None
         place = self.elements(node.slice)
@@ -432,13 +487,17 @@ class Expressions(Scope):
                 raise self.obstacle(node, "selects several objects", "write each of them")
             numbers: list[Any] = [end and end.value for end in ends]
             return (self.elements(node.value) or [])[slice(*numbers)]
-        stored = self.stored(node)
+        pool = self.pool_of(node) if not isinstance(node, ast.Call) else None
+        is_tuple = pool is not None and issubclass(pool.kind, tuple)
+        stored = self.pooled(node) if is_tuple else self.stored(node)
         if stored is not None and not stored.layout.grows:
             name, layout = stored.name, stored.layout
+            if any(part.grows for part in (layout.items or {}).values()):
+                return None
             if layout.items is not None:
                 return [stored.field(field.name) for field in layout.parts(name)]
             is_flat = layout.kind in (list, tuple) and len(layout.shape) == 1
-            items_text, is_flat = stored.field(name), is_flat or _has_numbers(layout)
+            items_text, is_flat = stored.field(name), is_flat or bool(layout.keys)
             return [f"{items_text}[{k}]" for k in range(layout.shape[0])] if is_flat else None
         table = self.table(node)
         if table is not None:
@@ -513,11 +572,13 @@ class Expressions(Scope):
 
     def _is_list(self, node: ast.expr) -> bool:
         """Return whether an expression is a list or set; `and` and `or` of these become bools."""
-        return self.types(node) in ({list}, {set}) and not isinstance(node, ast.BoolOp)
+        is_list = self.types(node) in ({list}, {set}) or self.growing(node) is not None
+        return is_list and not isinstance(node, ast.BoolOp)
 
     def _is_special(self, node: ast.expr) -> bool:
         """Return whether the text of an operand as a condition may not be that of its value."""
-        return self._is_list(node) or bool(self.flag_of(node))
+        is_object = not isinstance(node, ast.BoolOp) and self.pool_of(node) is not None
+        return is_object or self._is_list(node) or bool(self.flag_of(node))
 
     def condition(self, node: ast.expr) -> str:
         """Return the text of a condition; a list is true if it has items, and None is false."""
@@ -525,14 +586,13 @@ class Expressions(Scope):
         if flag:
             layout, is_true = stored and stored.layout, is_always_true(self.types(node) - {_NONE})
             is_true |= layout is not None and bool(layout.shape or layout.items)
+            is_true |= self.pool_of(node) is not None  # see `Objects.condition` for others
             value = self.present(node) + " != 0" * (stored is None)  # Numba has no `bool` of these
             return flag if is_true else f"({flag} and {value})"
         if self.truth(node) is not None:
             return str(self.truth(node))
         if growing is not None:
             return f"{growing.length}[0] > 0"
-        if (objects := self.objects(node)) is not None:
-            return f"{objects.length} > 0"
         if isinstance(node, ast.BoolOp):
             text = self._truth_text(node)
             return f"(\n{text}\n)" if "\n" in text else text
@@ -590,6 +650,13 @@ class Expressions(Scope):
         operation, right = node.ops[0], node.comparators[0]
         if isinstance(operation, (ast.Is, ast.IsNot)):
             return self._identity(node, right)
+        enums = [kind for kind in map(self._enum_kind, (node.left, right)) if kind is not None]
+        numbers = [
+            n for n in (node.left, right) if isinstance(getattr(n, "value", ""), (int, float))
+        ]
+        if enums and numbers and not issubclass(enums[0], int):
+            change = "compare members"
+            raise self.obstacle(node, "compares a member of an enumeration with a number", change)
         optional = [p for p in (node.left, right) if self.flag_of(p)]
         if optional and isinstance(operation, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
             return self._optional_comparison(node, optional)
@@ -612,6 +679,13 @@ class Expressions(Scope):
     def rows_equal(self, row: str) -> str:
         """Return the text of the comparison of a row with `value`."""
         return self.unit.call("is_row", _IS_ROW, row=row, value="value")
+
+    def _enum_kind(self, node: ast.expr) -> type | None:
+        """Return the enumeration to which an expression belongs, or None."""
+        stored = self.stored(node)
+        kinds = {stored.layout.kind} if stored is not None else self.types(node)
+        enums = [kind for kind in kinds if issubclass(kind, enum.Enum)]
+        return enums[0] if enums else None
 
     def _identity(self, node: ast.Compare, right: ast.expr) -> str | None:
         """Return the text of a comparison with None, a bool or a member of an enumeration."""
@@ -655,6 +729,20 @@ class Expressions(Scope):
         sequences = {list, tuple}
         return any(isinstance(n, (ast.Tuple, ast.List)) or self.types(n) & sequences for n in nodes)
 
+    def equal_item(self, pool: Pool, row: str, node: ast.expr) -> tuple[str, str]:
+        """Return the text of a comparison of a row of a pool with `value`, and that of the value.
+
+        `Objects` converts it.
+        """
+        raise NotImplementedError
+
+    def _has_numbers(self, items: ast.expr, value: ast.expr) -> bool:
+        """Return whether a list has rows of numbers, or is compared with one."""
+        if self.pool_of_items(items) is not None:
+            return False
+        is_row = self.growing(items) is not None and bool(self.elements(value))
+        return self.has_rows(items) or is_row
+
     def _membership(self, node: ast.Compare, right: ast.expr) -> str | None:
         known, stored, growing = self.known(right), self.stored(right), self.growing(right)
         if known is not None and isinstance(known.value, (list, tuple, set, frozenset, dict, str)):
@@ -671,11 +759,16 @@ class Expressions(Scope):
             test = f"({' or '.join(tests) or 'False'})"
         elif isinstance(right, (ast.Tuple, ast.List)):
             return self.replaced(node, {right: tuple_of([*map(self.flat, right.elts)])})
-        elif self.has_rows(right) or (growing is not None and self.elements(node.left)):
+        elif self._has_numbers(right, node.left):
             rows = growing.text if growing is not None else self.text(right)
             arguments = {"items": rows, "value": self.row(node.left)}
             body = _HAS_ROW.replace("{equal}", self.rows_equal("row"))
             test = self.unit.call("has_row", body, **arguments)
+        elif (pool := self.pool_of_items(right)) is not None:
+            rows = growing.text if growing is not None else self.text(right)
+            equal, value = self.equal_item(pool, "row", node.left)
+            body = _HAS_ROW.replace("{equal}", equal)
+            test = self.unit.call(f"has_{pool.name}", body, items=rows, value=value)
         elif growing is not None:
             test = f"np.any({growing.text} == {self.enclosed(node.left)})"
         elif stored is not None and stored.layout.keys:
@@ -686,17 +779,6 @@ class Expressions(Scope):
         else:
             return None
         return f"(not {test})" if isinstance(node.ops[0], ast.NotIn) else test
-
-
-def _has_numbers(layout: Layout) -> bool:
-    """Return whether the layout is that of a dict of numbers."""
-    element = layout.element
-    return (
-        bool(layout.keys)
-        and element is not None
-        and element.dtype is not None
-        and not element.shape
-    )
 
 
 def tuple_of(texts: list[str]) -> str:

@@ -19,7 +19,9 @@ from gymcore.spaces.space import Space
 __all__ = [
     "NUMBERS",
     "Layout",
+    "Reference",
     "code_of",
+    "columns_of",
     "growing_layout",
     "is_number",
     "items_of",
@@ -40,6 +42,10 @@ _CHANGES = {
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
+class Reference(int):
+    """The number of an object of a pool, which stands for it; each pool has a type of its own."""
+
+
 class Layout(NamedTuple):
     """The fields for a value: a number, an array, or a record of layouts.
 
@@ -52,12 +58,10 @@ class Layout(NamedTuple):
         optional: Whether the value may be None; a field of its own says whether it is.
         grows: Whether the value is a list, deque or set that has from 0 to `shape[0]` items. A
             field of its own, an array of one element, has their number.
-        item: For a list that grows, the type of its items.
+        item: The type of the items of a list that grows, a tuple of objects, or a dict by `keys`.
         lists: For a list of lists that grow, their number; `shape[0]` and the field for the number
             of items have a row for each.
-        element: For a list of objects, the layout of one; `shape[0]` is the largest number of them,
-            and each field has a row for each. Also for a dict of numbers or objects.
-        keys: The keys of a dict that has an `element`.
+        keys: The keys of a dict of numbers that is an array.
     """
 
     kind: type
@@ -68,7 +72,6 @@ class Layout(NamedTuple):
     grows: bool = False
     item: type = float
     lists: int = 0
-    element: Layout | None = None
     keys: tuple[object, ...] = ()
 
     def fields(self, name: str) -> Iterator[Field]:
@@ -80,9 +83,6 @@ class Layout(NamedTuple):
     def parts(self, name: str) -> list[Field]:
         """Return the fields without the one for None."""
         count = Field(self.length(name), np.dtype(np.int64), (self.lists or 1,))
-        if self.element is not None:
-            rows = (f._replace(shape=(*self.shape, *f.shape)) for f in self.element.fields(name))
-            return [*rows, *([count] * self.grows)]
         if self.dtype is not None:
             return [Field(name, self.dtype, self.shape), *([count] * self.grows)]
         items = (self.items or {}).items()
@@ -114,9 +114,9 @@ class Layout(NamedTuple):
         parts = self.items.items()
         if name != wanted:
             return self._replace(items={k: v.indexed(f"{name}_{k}", wanted) for k, v in parts})
-        element, keys = next(iter(self.items.values())), tuple(self.items)
-        shape, keys = (len(self.items),), keys if self.kind is dict else ()
-        return self._replace(items=None, shape=shape, element=element, keys=keys)
+        item, keys = next(iter(self.items.values())), tuple(self.items)
+        shape, keys = (len(self.items), *item.shape), keys if self.kind is dict else ()
+        return Layout(self.kind, item.dtype, shape, item=item.kind, keys=keys)
 
     def without(self, unread: Callable[[str], bool]) -> Layout:
         """Return the layout without lists that grow and are not read."""
@@ -225,6 +225,10 @@ def layout_of(samples: Sequence[object], is_assigned: bool = True) -> Layout:
 
 def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
     kind = type(values[0])
+    kinds = {type(value) for value in values}
+    if len(kinds) > 1 and any(issubclass(each, Reference) for each in kinds):
+        names = " or ".join(sorted(each.__name__ for each in kinds))
+        raise ValueError(f"is {names}, objects of several classes", "give it one class")
     if all(isinstance(value, (*NUMBERS, enum.Enum)) for value in values):
         return Layout(kind, _number_dtype(values))
     if all(isinstance(value, str) and code_of(value) is not None for value in values):
@@ -232,6 +236,7 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
     lengths = {len(v) for v in values if isinstance(v, (list, tuple, dict))}
     lengths |= {len(v) for v in values if isinstance(v, np.ndarray) and v.ndim}
     grows = all(isinstance(value, (deque, set)) for value in values)
+    grows |= kind is list and any(isinstance(v, Reference) for value in values for v in value)
     if grows or (len(lengths) > 1 and kind is list):
         lengths = {len(value) for value in values}
         if max(lengths) >= _LONGEST and kind is list:
@@ -241,9 +246,6 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
         if part.dtype is not None and not part.grows and not part.optional:
             shape = room(max(lengths)), *part.shape
             return growing_layout(values, part.dtype, shape, part.kind)
-        has_limit = any(getattr(value, "maxlen", None) is not None for value in values)
-        if kind in (list, deque) and not has_limit and _is_element(part):
-            return Layout(kind, None, (room(max(lengths)),), grows=True, element=part)
     if len(lengths) > 1:
         raise ValueError("changes its length during an episode", _FIXED_LENGTH)
     if kind is list and len(lengths) == 1 and _are_ragged(values):
@@ -257,20 +259,19 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
     if is_array and not (kind is tuple and _is_mixed(values)):
         dtype = np.result_type(*valid)
         if valid[0].size and dtype != np.float16:
-            return Layout(kind, np.dtype(np.int64) if dtype == "u8" else dtype, valid[0].shape)
-    if kind is list and all(type(value) is list and value for value in values):
-        with contextlib.suppress(ValueError):
-            part = layout_of([item for value in values for item in value])
-            if _is_element(part):
-                return Layout(kind, None, (len(values[0]),), element=part)
+            dtype = np.dtype(np.int64) if dtype == "u8" else dtype
+            first = values[0][0] if kind is tuple else 0.0
+            item = type(first) if isinstance(first, Reference) else float
+            return Layout(kind, dtype, valid[0].shape, item=item)
     keys = tuple(values[0]) if kind is dict else ()
     is_dict = all(isinstance(value, dict) and tuple(value) == keys for value in values)
     is_dict &= all(isinstance(key, int) or code_of(key) is not None for key in keys)
     if keys and is_dict and not all(isinstance(key, str) and key.isidentifier() for key in keys):
         with contextlib.suppress(ValueError):
             part = layout_of([item for value in values for item in value.values()])
-            if _is_element(part) or (part.dtype is not None and not part.grows):
-                return Layout(dict, None, (len(keys),), element=part, keys=keys)
+            if part.dtype is not None and not part.grows and not part.optional:
+                shape = len(keys), *part.shape
+                return Layout(dict, part.dtype, shape, item=part.kind, keys=keys)
     if len({type(value) for value in values}) == 1 and is_storable(type(values[0])):
         return Layout(kind, None, items=dict(_attribute_layouts(kind, values, is_assigned)))
     items = [items_of(value) for value in values]
@@ -281,13 +282,6 @@ def _layout_of_values(values: list[Any], is_assigned: bool) -> Layout:
     types = sorted({type(value).__name__ for value in values})
     change = _CHANGES.get(types[0], "make it a number or an array")
     raise ValueError(f"is {' or '.join(types)}, which a lane cannot have", change)
-
-
-def _is_element(layout: Layout) -> bool:
-    """Return whether a list of values of a layout is stored as an array for each field."""
-    parts = (layout.items or {}).values()
-    is_whole = all(part.dtype is not None and not part.grows for part in parts)
-    return bool(parts) and is_whole and layout.kind is not list
 
 
 def _are_ragged(lists: list[Any]) -> bool:
@@ -308,12 +302,17 @@ def _attribute_layouts(
 ) -> Iterator[tuple[str, Layout]]:
     """Yield the layouts of the attributes of objects, except those that a lane cannot have."""
     changed = changed_by_methods(kind)
-    for name in dict.fromkeys(name for value in objects for name in vars(value)):
-        values = [vars(value)[name] for value in objects if name in vars(value)]
+    for name, values in columns_of([vars(value) for value in objects]):
         with contextlib.suppress(ValueError):
             layout = layout_of(values, is_assigned or changed.get(name, False))
             if is_assigned or name in changed or (layout.items and is_storable(type(values[0]))):
                 yield name, layout
+
+
+def columns_of(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
+    """Yield each key of some dicts, with its values."""
+    for name in dict.fromkeys(name for row in rows for name in row):
+        yield name, [row[name] for row in rows if name in row]
 
 
 def _number_dtype(values: list[object]) -> np.dtype:

@@ -6,12 +6,14 @@ The number is an array of one element, so that functions of the module change bo
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from textwrap import indent
 from typing import NamedTuple
 
 import numpy as np
 
 from gymcore.jit.conversion.layouts import room
+from gymcore.jit.conversion.pools import Pool
 from gymcore.jit.conversion.tracing import Kind
 
 __all__ = ["FULL", "FUNCTIONS", "Growing", "item_of"]
@@ -42,24 +44,31 @@ class Growing(NamedTuple):
         return f"{self.items}[: {self.length}[0]]"
 
 
-def item_of(kinds: set[Kind]) -> tuple[np.dtype, tuple[int, ...], type] | None:
+def item_of(
+    kinds: set[Kind], pools: Mapping[object, Pool]
+) -> tuple[np.dtype, tuple[int, ...], type] | None:
     """Return dtype and shape of an array with room for the items of a list, and their type.
 
     Args:
         kinds: The kinds that the list had.
+        pools: The pools of classes, whose objects may be items.
 
     Returns:
         None if it had items that are no numbers or rows. A list that never had items gets floats.
     """
     if all(kind.item is None for kind in kinds):
         return np.dtype(np.float64), (room(0),), float
+    longest = max((kind.shape or (0,))[0] for kind in kinds)
     items = {kind.item for kind in kinds if kind.item is not None}
+    types = {item.type for item in items}
+    if types <= pools.keys():
+        pool = pools[types.pop()]
+        return None if types else (np.dtype(np.int64), (room(longest),), pool.reference)
     shapes = {item.shape or () for item in items}
     numbers = {item.item.type if item.item else item.dtype or item.type for item in items}
     if len(shapes) != 1 or any(np.dtype(number).kind not in "biuf" for number in numbers):
         return None
     kind = np.result_type(*numbers).kind
-    longest = max((kind.shape or (0,))[0] for kind in kinds)
     dtype = np.dtype({"b": "?", "f": "f8"}.get(kind, "i8"))
     return dtype, (room(longest), *shapes.pop()), items.pop().type
 

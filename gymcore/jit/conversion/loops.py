@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gymcore.jit.conversion.expressions import Expressions, tuple_of, word_in
+from gymcore.jit.conversion.pools import Pool
 from gymcore.jit.conversion.scope import Alias, Binding, Known, Stored
 from gymcore.jit.conversion.syntax import called_name, name_at, names_in, parsed
 from gymcore.jit.conversion.tables import Table
@@ -18,11 +19,12 @@ from gymcore.jit.conversion.unit import local_name
 
 __all__ = [
     "ADDS_ERRORS",
-    "MOST_ROUNDS",
     "comprehension",
+    "free_names",
     "header",
     "known_rounds",
     "rounds",
+    "rounds_of_objects",
     "unrolled",
 ]
 
@@ -36,7 +38,6 @@ _ADD_FLOAT = """\
     if abs(result) >= abs(value):
         return total, errors + (result - total + value)
     return total, errors + (value - total + result)"""
-MOST_ROUNDS = 16  # of a loop over objects that is written round by round
 _COMPREHENSION = "is a comprehension of this kind", "write it as loops"
 
 
@@ -50,25 +51,25 @@ def rounds(
     called = called_name(items)
     if isinstance(items, ast.Call) and called in ("enumerate", "zip"):
         return _parallel_rounds(function, target, items, called == "enumerate")
-    if isinstance(items, ast.Call) and called.endswith(".items") and isinstance(target, ast.Tuple):
-        assert isinstance(items.func, ast.Attribute)
-        owner = items.func.value
-        stored, texts = function.stored(owner), function.elements(owner) or []
-        keys: list[Any] = [*(stored.layout.keys or stored.layout.items or ())] if stored else []
-        if keys and len(keys) == len(texts):
-            key, item = map(ast.unparse, target.elts)
-            pairs = zip(map(Known, keys), map(Alias, texts), strict=True)
-            return [{key: first, item: second} for first, second in pairs]
+    method = items.func if isinstance(items, ast.Call) else None
+    if isinstance(method, ast.Attribute) and method.attr in ("items", "values"):
+        owner = function.stored(method.value)
+        keys: list[Any] = [*(owner.layout.keys or owner.layout.items or ())] if owner else []
+        values = [_item_at(function, method.value, key) for key in keys]
+        names = [*map(ast.unparse, getattr(target, "elts", [target]))]
+        if keys and method.attr == "values":
+            return [{names[0]: value} for value in values]
+        if keys and len(names) == 2:
+            pairs = zip(map(Known, keys), values, strict=True)
+            return [dict(zip(names, pair, strict=True)) for pair in pairs]
     stored = function.stored(items)
     nodes = items.elts if isinstance(items, (ast.Tuple, ast.List)) else []
     if stored is not None and stored.layout.keys:
         return [{ast.unparse(target): Known(key)} for key in stored.layout.keys]
     size = len(stored.layout.items or ()) if stored is not None else 0
-    if stored is not None and stored.layout.element is not None and not stored.layout.grows:
-        size = stored.layout.shape[0] if stored.layout.shape[0] <= MOST_ROUNDS else 0
     if size:
         nodes = [parsed(f"{ast.unparse(items)}[{k}]") for k in range(size)]
-    records = [record for record in map(function.record, nodes) if record is not None]
+    records = [record for record in map(function.embedded, nodes) if record is not None]
     if records and len(records) == len(nodes) and isinstance(target, ast.Name):
         return [{target.id: record} for record in records]
     known = function.known(items)
@@ -77,6 +78,26 @@ def rounds(
     if not any(isinstance(part, str) for part in parts):
         return None
     return [dict(_matched(target, value)) for value in values]
+
+
+def _item_at(function: Expressions, owner: ast.expr, key: object) -> Binding:
+    """Return what a name for the item of a dict in the state stands for."""
+    item = parsed(f"{ast.unparse(owner)}[{key!r}]")
+    return function.growing(item) or function.embedded(item) or Alias(function.text(item))
+
+
+def rounds_of_objects(
+    function: Expressions, target: ast.expr, items: ast.expr
+) -> list[dict[str, Binding]] | None:
+    """Return the rounds of a loop over a list of objects that always has as many; or None."""
+    pool, name = function.pool_of_items(items), getattr(items, "attr", "")
+    samples = function.unit.trace.samples.get(name, ())
+    lengths = {len(value) for value in samples if isinstance(value, list)}
+    if pool is None or len(lengths) != 1 or name in function.unit.resized:
+        return None
+    rows = (f"state.{name}[{k}]" for k in range(lengths.pop()))
+    first = Stored(pool.name, pool.layout, pool.sample)
+    return [{ast.unparse(target): first._replace(place=row)} for row in rows]
 
 
 def _parallel_rounds(
@@ -153,6 +174,8 @@ def _over_objects(
     """Return the text of a comprehension over objects in the state; None for others."""
     part = node.generators[0]
     items = rounds(function, part.target, part.iter) or []
+    if not items and name == "list" and np.ndarray in function.types(node.elt):
+        items = rounds_of_objects(function, part.target, part.iter) or []
     are_objects = any(isinstance(value, Stored) for names in items for value in names.values())
     if not are_objects or len(node.generators) > 1 or part.ifs:
         return None
@@ -177,7 +200,7 @@ def header(function: Expressions, target: ast.expr, items: ast.expr) -> tuple[st
     inner = items.args[0] if isinstance(items, ast.Call) and items.args else items
     is_counted = called_name(items) == "enumerate" and isinstance(target, ast.Tuple)
     is_counted &= isinstance(items, ast.Call) and len(items.args) == 1 and not items.keywords
-    if (line := _over_list_of_objects(function, target, items, is_counted)) is not None:
+    if (line := _over_rows(function, target, items, is_counted)) is not None:
         return line
     lists = function.stored(inner if is_counted else items)
     if lists is not None and lists.layout.lists:
@@ -192,7 +215,7 @@ def header(function: Expressions, target: ast.expr, items: ast.expr) -> tuple[st
     table = function.table(items)
     if table is None or (table.is_row() and not counter):
         texts = function.elements(items) if table is None else None
-        text = tuple_of(texts) if texts else function.text(items)
+        text = tuple_of(texts) if texts else function.text(items) + _copy(function, items)
         growing, row = function.growing(items), function.hidden("row", target)
         if growing is not None and growing.item is tuple and isinstance(target, ast.Name):
             numbers = tuple_of([f"{row}[{k}]" for k in range(growing.width)])
@@ -222,48 +245,55 @@ def header(function: Expressions, target: ast.expr, items: ast.expr) -> tuple[st
     return f"for {counter} in range({length}):", first
 
 
-def _over_list_of_objects(
+def _copy(function: Expressions, items: ast.expr) -> str:
+    """Return ".copy()" for a part of a list that grows, which the loop may change."""
+    is_slice = isinstance(items, ast.Subscript) and isinstance(items.slice, ast.Slice)
+    owner = items.value if isinstance(items, ast.Subscript) and is_slice else None
+    is_part = owner is not None and function.growing(owner) is not None
+    name = ast.unparse(owner).rpartition(".")[2] if owner is not None else ""
+    return ".copy()" * (is_part and name in function.unit.resized)
+
+
+def _over_rows(
     function: Expressions, target: ast.expr, items: ast.expr, is_counted: bool
 ) -> tuple[str, list[str]] | None:
-    """Return the header of a loop over a list of objects, as `header` does; None for others."""
-    name, first = target, list[str]()
+    """Return the header of a loop over tuples in rows of a pool, as `header` does, or None."""
+    counter = ""
     if is_counted and isinstance(target, ast.Tuple) and isinstance(items, ast.Call):
-        count, name, items = *target.elts, items.args[0]
-    chosen = ""
-    if isinstance(items, ast.Call) and called_name(items) == "reversed":
-        chosen, items = "[::-1]", items.args[0]
-    if isinstance(items, ast.Subscript) and isinstance(part := items.slice, ast.Slice):
-        ends = [part.lower, part.upper, *([part.step] if part.step else [])]
-        chosen = f"[{':'.join(function.flat(end) if end else '' for end in ends)}]{chosen}"
-        items = items.value
-    objects = function.objects(items)
-    if objects is None:
+        counter, target, items = function.text(target.elts[0]), target.elts[1], items.args[0]
+    pool = function.pool_of_items(items)
+    if pool is None or not issubclass(pool.kind, tuple):
         return None
-    numbers = f"np.arange({objects.length}){chosen}" if chosen else f"range({objects.length})"
-    title = name.id if isinstance(name, ast.Name) else objects.name.strip("_")
-    index = function.hidden(f"{title}_index")
-    item = objects.object_at(index)._replace(size="")  # it exists
-    if isinstance(name, ast.Name):
-        function.bindings[name.id] = item
-    else:
-        texts = (item.field(field.name) for field in item.layout.parts(item.name))
-        first = [f"{function.text(name)} = {', '.join(texts)}"]
-    if is_counted:
-        return f"for {function.text(count)}, {index} in enumerate({numbers}):", first
-    return f"for {index} in {numbers}:", first
+    if pool.kind is not tuple and isinstance(target, ast.Name):
+        return None
+    text = function.rows_text(items) + _copy(function, items)
+    row = function.hidden(f"{pool.name}_row", target)
+    stored = Stored(pool.name, pool.layout, pool.sample, row)
+    texts = [stored.field(field.name) for field in pool.layout.parts(pool.name)]
+    value = tuple_of(texts) if isinstance(target, ast.Name) else ", ".join(texts)
+    first = f"{function.text(target)} = {value}"
+    if counter:
+        return f"for {counter}, {row} in enumerate({text}):", [first]
+    return f"for {row} in {text}:", [first]
 
 
-def comprehension(function: Expressions, node: ast.ListComp | ast.GeneratorExp, name: str) -> str:
+def comprehension(
+    function: Expressions,
+    node: ast.ListComp | ast.GeneratorExp,
+    name: str,
+    pool: Pool | None = None,
+) -> str:
     """Return the call of a helper that runs the loops of a comprehension.
 
     Args:
         function: The function with the comprehension.
         node: The comprehension.
         name: The function of its items: "any", "all", "sum", "list" or "tuple".
+        pool: Where the tuples that are items are stored, which become rows.
     """
     if (text := _over_objects(function, node, name)) is not None:
         return text
-    width = _width(function, node.elt) if name == "list" else 0
+    width = _width(function, node.elt) if name == "list" and pool is None else 0
     is_zip = any("zip(" in ast.unparse(part.iter) for part in node.generators)
     if name not in ("any", "all", "sum", "list", "tuple") or width is None or is_zip:
         raise function.obstacle(node, *_COMPREHENSION)
@@ -280,7 +310,11 @@ def comprehension(function: Expressions, node: ast.ListComp | ast.GeneratorExp, 
             head.append(f"{margin}if {function.condition(condition)}:")
             margin += "    "
     elements = getattr(node.elt, "elts", [])
-    element = function.joined(elements) if elements else function.enclosed(node.elt)
+    if pool is not None:
+        element = function.row_of(node.elt, pool)
+    else:
+        element = function.joined(elements) if elements else function.enclosed(node.elt)
+    are_rows = pool is not None or function.pool_of(node.elt) is not None
     function.bindings = bindings
     if name in ("any", "all"):
         test = element if name == "any" else f"not {element}"
@@ -290,26 +324,29 @@ def comprehension(function: Expressions, node: ast.ListComp | ast.GeneratorExp, 
         before, inner, last = _sum(function, element, function.types(node.elt))
     else:
         shape = " * ".join(lengths)
+        dtype = "np.int64" if are_rows else _dtype_of(function, node.elt)
         shape = f"({shape}, {width})" if width else shape
-        before = [f"result = np.empty({shape}, {_dtype_of(function, node.elt)})", "count = 0"]
+        before = [f"result = np.empty({shape}, {dtype})", "count = 0"]
         inner = [f"result[count] = {element}", "count += 1"]
         last = ["return result[:count]"]
     lines = [*before, *head, *(margin + line for line in inner), *last]
     body = "\n".join(f"    {line}" for line in lines)
     targets = {n.id for n in names_in(*(part.target for part in node.generators))}
-    names = sorted(n for n in _free_names(function, node, targets) if word_in(n, body))
+    names = sorted(n for n in free_names(function, node, targets) if word_in(n, body))
     title = f"{name}_of_{'_'.join(sorted(targets))}".replace("list_of", "values_of")
     return function.unit.call(title, body, **dict(zip(names, names, strict=True)))
 
 
-def _free_names(function: Expressions, node: ast.AST, targets: set[str]) -> set[str]:
+def free_names(function: Expressions, node: ast.AST, targets: set[str]) -> set[str]:
     """Return the names of the function that an expression may use."""
     used = {n.id for n in names_in(node)}
     tables = [b for n in used if isinstance(b := function.bindings.get(n), Table)]
     lists = [growing for part in names_in(node) if (growing := function.growing(part))]
-    objects = [b for n in used if isinstance(b := function.bindings.get(n), Stored)]
+    texts = [b for n in used if isinstance(b := function.bindings.get(n), list)]
+    rows = [b.place for n in used if isinstance(b := function.bindings.get(n), Stored) and b.place]
     return {
-        *(n.id for b in objects for n in names_in(parsed(b.place or "0")) if n.id != "state"),
+        *(text for items in texts for text in items if text.isidentifier()),
+        *(n.id for row in rows for n in names_in(parsed(row)) if n.id != "state"),
         *map(local_name, (used - targets) & function.source.names),
         *(growing.length for growing in lists if "." not in growing.length),
         *(n.id for growing in lists for n in names_in(parsed(growing.items)) if n.id != "state"),
@@ -334,6 +371,8 @@ def _width(function: Expressions, node: ast.expr) -> int | None:
     if isinstance(node, (ast.Tuple, ast.List)):
         return len(node.elts)
     kind = function.kind(node)
+    if kind is not None and kind.type is np.ndarray and kind.shape and len(kind.shape) == 1:
+        return kind.shape[0]
     if (
         kind is not None
         and kind.type is tuple
@@ -347,6 +386,8 @@ def _width(function: Expressions, node: ast.expr) -> int | None:
 def _dtype_of(function: Expressions, node: ast.expr) -> str:
     parts = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
     types = set().union(*map(function.types, parts))
+    if types == {np.ndarray}:
+        (types,) = [function.item_types(node)]
     if not types:
         return "np.int64" if isinstance(node, ast.Name) else "np.float64"
     if types <= {bool, np.bool_}:

@@ -6,38 +6,36 @@ import copy
 import enum
 import functools
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from gymcore.core import Env as AnyEnv
 from gymcore.jit.conversion.layouts import Layout, code_of, items_of, text_of
+from gymcore.jit.conversion.pools import pool_name
+from gymcore.jit.conversion.source import is_storable
 from gymcore.specs.entry_points import load_env_creator
 
 __all__ = ["rendered"]
 
-_MOST_STEPS = 200  # of the original, until each of its lists has had an object
+_USED = "used_rows_of_"  # see `Pool.used`
+_MOST_STEPS = 200  # of the original, until it has had an object for each pool
 
 
 def _is_part(field: str, name: str) -> bool:
     return field == name or field.startswith(f"{name}_")
 
 
-class _Items(list[object]):
-    """The new items of a list of objects."""
+class _Objects(list[object]):
+    """The objects to which a field refers."""
 
 
 def with_field(before: Any, field: str, value: Any) -> object:
     """Return the value of an attribute after a field of it, such as `x` or `0`, has changed."""
-    if isinstance(value, _Items) and not field:
-        return type(before)(value)
-    is_list = isinstance(before, (list, deque)) and not field[:1].isdigit()
-    if is_list and field and not isinstance(value, _Items):
-        pairs = zip(before, value, strict=True)
-        return type(before)([with_field(item, field, part) for item, part in pairs])
-    if isinstance(before, dict) and isinstance(value, np.ndarray) and len(value) == len(before):
-        pairs = zip(before.items(), value, strict=True)
-        return {key: with_field(item, field, part) for (key, item), part in pairs}
+    if isinstance(before, dict) and isinstance(value, (np.ndarray, _Objects)) and not field:
+        items = _Objects(value) if isinstance(value, _Objects) else _items_like([], value)
+        return dict(zip(before, items, strict=True))  # type: ignore[call-overload]
     items = items_of(before) if field else None
     key = next((key for key in items or () if _is_part(field, key)), None)
     if items is not None and key is not None:
@@ -51,22 +49,19 @@ def with_field(before: Any, field: str, value: Any) -> object:
             return {**before, key: part}
         object.__setattr__(before, key, part)  # also if it is frozen
         return before
+    if isinstance(value, _Objects):
+        return deque(value, before.maxlen) if isinstance(before, deque) else type(before)(value)
     if isinstance(value, list):  # of arrays
         return [_items_like(*pair) for pair in zip(before, value, strict=True)]
     if isinstance(value, np.ndarray) and value.ndim:
         return _items_like(before, value)
+    if is_storable(type(value)) or hasattr(value, "_fields"):
+        return value
     number = None if value is None else np.asarray(value).item()
     if isinstance(before, str) and number is not None:
         return text_of(number)
     members = type(before) if isinstance(before, enum.Enum) else ()
     return next((member for member in members if code_of(member) == number), number)
-
-
-def _with_none(value: Any, present: Any) -> Any:
-    """Return a value, or None if it is not present; for arrays, a list of these."""
-    if np.ndim(present):
-        return [v if flag else None for v, flag in zip(value, present, strict=True)]
-    return value if present else None
 
 
 def _items_like(before: Any, values: np.ndarray) -> object:
@@ -78,19 +73,39 @@ def _items_like(before: Any, values: np.ndarray) -> object:
     return deque(rows, before.maxlen) if isinstance(before, deque) else type(before)(rows)
 
 
+def _objects_in(value: Any, seen: set[int]) -> list[Any]:
+    """Return the objects and tuples in a value."""
+    if id(value) in seen or isinstance(value, (np.ndarray, AnyEnv)):
+        return []
+    seen.add(id(value))
+    if isinstance(value, dict):
+        return [o for item in value.values() for o in _objects_in(item, seen)]
+    if isinstance(value, (list, deque)) or type(value) is tuple:
+        return [o for item in value for o in _objects_in(item, seen)]
+    if not (is_storable(type(value)) or hasattr(value, "_fields")):
+        return []
+    return [
+        value,
+        *(o for item in (items_of(value) or {}).values() for o in _objects_in(item, seen)),
+    ]
+
+
 @functools.cache
 def _instance(
-    path: str, arguments: tuple[tuple[str, object], ...], lists: tuple[str, ...]
+    path: str, arguments: tuple[tuple[str, object], ...], pools: frozenset[str]
 ) -> tuple[AnyEnv[object, object], dict[str, object]]:
-    """Return an environment, and an object of each of its lists of objects."""
+    """Return an environment, and an object for each of its pools."""
     env: AnyEnv[object, object] = load_env_creator(path)(render_mode="rgb_array", **dict(arguments))
     env.reset(seed=0)  # which creates attributes, such as objects
     env.action_space.seed(0)
     objects: dict[str, object] = {}
     for _ in range(_MOST_STEPS):
-        parts = ((name, _part(vars(env), name)) for name in lists if name not in objects)
-        objects |= {name: copy.deepcopy(part[0]) for name, part in parts if part}
-        if len(objects) == len(lists):
+        for value in _objects_in([*vars(env).values()], set()):
+            names = (n for n in pools - objects.keys() if n.startswith(pool_name(type(value))))
+            objects |= {name: copy.deepcopy(value) for name in names}
+        parts = ((name, _part(vars(env), name)) for name in pools - objects.keys())
+        objects |= {name: items[0] for name, items in parts if items}  # lists of tuples
+        if len(objects) == len(pools):
             break
         _, _, terminated, truncated, _ = env.step(env.action_space.sample())
         if terminated or truncated:
@@ -109,49 +124,68 @@ def _part(items: dict[str, object], name: str) -> Any:
     return ()
 
 
-def _lists_of_objects(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of the lists of objects, which have fields for attributes, and a length."""
-    start, names = Layout.length(""), {field.lstrip("_") for field in fields}
-    lengths = (field.removeprefix(start) for field in fields if field.startswith(start))
-    return tuple(name for name in lengths if name not in names)
+def _value_of(state: np.void, name: str, row: object) -> Any:
+    """Return the value of a field, or of a row of it; None if the state says so."""
+    flag, count, fields = Layout.flag(name), Layout.length(name), state.dtype.names or ()
+    if flag in fields and not state[flag][row]:
+        return None
+    value = state[name][row]
+    if count not in fields:
+        return value
+    lengths = state[count][row]
+    several = zip([value] if len(lengths) == 1 else value, lengths, strict=True)
+    lists = [items[:size] for items, size in several]
+    return lists if len(lists) > 1 else lists[0]
 
 
-def rendered(path: str, state: np.void, parameters: tuple[float, ...], **kwargs: object) -> object:
+def rendered(
+    path: str,
+    state: np.void,
+    parameters: tuple[float, ...],
+    *,
+    references: Mapping[str, str] | None = None,
+    **kwargs: object,
+) -> object:
     """Return the frame that an original draws of the state of a lane.
 
     Args:
         path: `"module:Class"` of the original.
         state: The state; the attributes of the same names get its values.
         parameters: A named tuple of parameters, which are attributes too.
+        references: The pool of each field that has rows of one.
         **kwargs: Hashable arguments of the constructor.
 
     Examples:
         >>> rendered("maze:Maze", state, parameters).shape  # doctest: +SKIP
         (400, 600, 3)
     """
-    fields = state.dtype.names or ()
-    lists = _lists_of_objects(fields)
-    env, objects = _instance(path, tuple(sorted(kwargs.items())), lists)
-    attributes, lengths = vars(env), {n: int(state[Layout.length(n)][0]) for n in objects}
-    for name, item in objects.items():
-        owner = next(key for key in attributes if _is_part(name, key.lstrip("_")))
-        items = _Items(copy.deepcopy(item) for _ in range(lengths[name]))
-        part = name[len(owner.lstrip("_")) + 1 :]
-        setattr(env, owner, with_field(attributes[owner], part, items))
-    for name in fields:
+    references, fields = references or {}, state.dtype.names or ()
+    names = frozenset(n.removeprefix(_USED) for n in fields if n.startswith(_USED))
+    env, objects = _instance(path, tuple(sorted(kwargs.items())), names)
+    attributes = vars(env)
+    rows = {
+        pool: [copy.deepcopy(objects.get(pool)) if used else None for used in state[_USED + pool]]
+        for pool in names
+    }
+
+    def objects_for(name: str, value: Any) -> Any:
+        """Return the objects for rows of a pool; other values as they are."""
+        if name not in references or value is None:
+            return value
+        pool = rows[references[name]]
+        return _Objects(pool[k] for k in value) if np.ndim(value) else pool[int(value)]
+
+    for name in sorted(fields, key=lambda field: field in references):  # named tuples first
+        pool = next((pool for pool in names if _is_part(name, pool)), None)
+        if pool is not None:
+            for k in np.flatnonzero(state[_USED + pool]):
+                value = objects_for(name, _value_of(state, name, k))
+                rows[pool][k] = with_field(rows[pool][k], name[len(pool) + 1 :], value)
+            continue
         owner = next((key for key in attributes if _is_part(name, key)), name)
-        flag, count = Layout.flag(name), Layout.length(name)
-        length = next((n for m, n in lengths.items() if _is_part(name.lstrip("_"), m)), None)
-        value = state[name][:length] if length is not None else state[name]
-        if flag in fields:
-            present = state[flag][:length] if np.ndim(state[flag]) else state[flag]
-            value = _with_none(value, present)
-        if value is not None and count in fields:
-            pairs = zip([value] if len(state[count]) == 1 else value, state[count], strict=True)
-            several = [items[:size] for items, size in pairs]
-            value = several if len(several) > 1 else several[0]
+        value = objects_for(name, _value_of(state, name, ...))
         setattr(env, owner, with_field(attributes.get(owner), name[len(owner) + 1 :], value))
-    names: tuple[str, ...] = getattr(parameters, "_fields", ())
-    for name, number in zip(names, parameters, strict=True):
+    fields = getattr(parameters, "_fields", ())
+    for name, number in zip(fields, parameters, strict=True):
         setattr(env, name if name in vars(env) else f"_{name}", number)
     return env.render()

@@ -8,7 +8,7 @@ import enum
 import inspect
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import ItemsView, KeysView, Mapping, ValuesView
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, Self
 
@@ -17,6 +17,7 @@ import numpy as np
 from gymcore.jit.conversion.layouts import Layout, items_of
 from gymcore.jit.conversion.lists import Growing, item_of
 from gymcore.jit.conversion.obstacles import Obstacle, ObstacleFound
+from gymcore.jit.conversion.pools import Pool
 from gymcore.jit.conversion.source import (
     Source,
     changed_by_methods,
@@ -78,16 +79,14 @@ class Stored(NamedTuple):
         name: Its field, or what the names of its fields begin with.
         layout: Its layout.
         value: The value that it had in a run.
-        place: The text of the number of the object that it is or belongs to, in a list of objects;
-            empty for other parts.
-        size: The text of the number of objects in that list, if the place may be out of range.
+        place: The text of the row of the object that it is or belongs to, in a pool, or of the
+            number of a key; empty for other parts.
     """
 
     name: str
     layout: Layout
     value: object
     place: str = ""
-    size: str = ""
 
     @property
     def flag(self) -> str:
@@ -96,30 +95,21 @@ class Stored(NamedTuple):
 
     def field(self, name: str) -> str:
         """Return the text of a field of it."""
-        rows = f"[: {self.size}]" * bool(self.size)
-        return f"state.{name}{rows}{f'[{self.place}]' * bool(self.place)}"
+        return f"state.{name}[{self.place}]" if self.place else f"state.{name}"
 
-    @property
-    def length(self) -> str:
-        """The text of the number of objects in a list of them."""
-        layout = self.layout
-        return f"state.{layout.length(self.name)}[0]" if layout.grows else str(layout.shape[0])
-
-    def object_at(self, place: str) -> Stored:
-        """Return the object at an index of a list of objects."""
-        assert self.layout.element is not None
-        items = self.value if isinstance(self.value, (list, deque)) else []
-        value = next((item for item in items if item is not None), None)
-        size = self.length * self.layout.grows
-        return Stored(self.name, self.layout.element, value, place, size)
+    def at_key(self, place: str) -> Stored:
+        """Return the number of a dict whose numbers are in an array, at a place in it."""
+        layout = Layout(self.layout.item, self.layout.dtype, self.layout.shape[1:])
+        place = f"{self.place}, {place}" if self.place else place
+        return Stored(self.name, layout, None, place)
 
     def list_at(self, index: str) -> Growing:
         """Return the list at an index, if it is a list of lists that grow."""
         start = index if index.isdigit() else f"{index} % {self.layout.lists}"  # it may be negative
         end = str(int(index) + 1) if index.isdigit() else f"{start} + 1"
-        length = f"state.{self.layout.length(self.name)}[{start} : {end}]"
+        length = f"{self.field(self.layout.length(self.name))}[{start} : {end}]"
         shape = self.layout.shape[1:]
-        return _growing(f"state.{self.name}[{index}]", length, self.layout, shape)
+        return _growing(f"{self.field(self.name)}[{index}]", length, self.layout, shape)
 
     def has_constant(self, name: str) -> bool:
         """Return whether the object has an attribute that does not change."""
@@ -169,6 +159,8 @@ class Scope:
         round: The rounds of loops that are written round by round.
         lines: The converted lines.
         indent: The level of the next line.
+        synthetic: Text and type of expressions that are not the original's.
+        given: The kinds of the arguments in the call, for code that never ran.
         outputs: Local names of observations and infos, which have been written already.
     """
 
@@ -188,6 +180,9 @@ class Scope:
         outer = inspect.getclosurevars(source.function).nonlocals
         self._names: dict[str, object] = {**source.function.__globals__, **outer}
         self._locals = source.names | source.outer_names
+        self._inferred = set[ast.AST]()  # whose pool is being inferred
+        self.given: dict[str, set[Kind]] = {}
+        self.synthetic: dict[ast.AST, tuple[str, type]] = {}
         is_env = source.self_name not in self.bindings
         self.self_name = source.self_name if is_env else ""
 
@@ -250,7 +245,9 @@ class Scope:
         names["super"] = lambda *_: super(self.source.owner, self.this)
         try:
             assert isinstance(node, ast.expr)
-            return Known(eval(compile(ast.Expression(node), "<known>", "eval"), names))
+            value = eval(compile(ast.Expression(node), "<known>", "eval"), names)
+            is_view = isinstance(value, (KeysView, ValuesView, ItemsView))
+            return Known([*value] if is_view else value)
         except Exception:
             return None
 
@@ -286,9 +283,14 @@ class Scope:
 
     def kinds(self, node: ast.AST) -> set[Kind]:
         """Return the kinds that an expression had."""
+        if node in self.synthetic:
+            return {Kind(self.synthetic[node][1])}
         if isinstance(node, ast.Constant):
             return {Kind(type(node.value))}
-        return self.unit.trace.kinds_of(self.chain, node)
+        kinds = self.unit.trace.kinds_of(self.chain, node)
+        if kinds or not isinstance(node, ast.Name) or self.source.stores[node.id]:
+            return kinds
+        return self.given.get(node.id, set())
 
     def kind(self, node: ast.AST) -> Kind | None:
         """Return the kind of an expression that always had the same one, or None."""
@@ -361,8 +363,15 @@ class Scope:
             return known.value is None
         if stored is not None:
             return None if stored.layout.optional else stored.layout.kind is type(None)
+        if self.is_converted_call(node) and not self._returns_only_none(node):
+            return None
         is_none = {kind is type(None) for kind in self.types(node)}
         return is_none.pop() if len(is_none) == 1 else None
+
+    def _returns_only_none(self, node: ast.expr) -> bool:
+        """Return whether a call calls a function without a `return` of another value than None."""
+        values = self.unit.source_of(self.called(node)).returned()
+        return all(value is None or _is_none_constant(value) for value in values)
 
     # --- attributes, lists and objects -----------------------------------------------------------
 
@@ -374,19 +383,19 @@ class Scope:
             layout = self.unit.layouts.get(node.attr)
             return layout and Stored(node.attr, layout, self._sample(node.attr))
         if isinstance(binding := self.bound(node), Stored):
-            if self.only_state and binding.place and not binding.place.isdigit():
-                raise self.obstacle(node, "is a local variable", "use an attribute")
             return binding
         if not isinstance(node, (ast.Attribute, ast.Subscript)):
             return None
-        owner = self.stored(node.value)
+        owner = self.pooled(node.value) or self.stored(node.value)
         if owner is None or (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
             return None  # for slices, see `Expressions.elements`
-        if isinstance(node, ast.Subscript) and owner.layout.element is not None:
-            return owner.object_at(self.index_text(owner, node.slice))
+        if isinstance(node, ast.Subscript) and owner.layout.keys:
+            return owner.at_key(self.key_text(owner, node.slice))
         if owner.layout.items is None:
             return None
-        keys = list(owner.layout.items)
+        keys, kind = list(owner.layout.items), owner.layout.kind
+        if isinstance(node, ast.Subscript) and not issubclass(kind, (tuple, list, dict)):
+            raise self.obstacle(node, "selects an item of an object", "call a method")
         if isinstance(node, ast.Attribute) and node.attr not in keys:
             return None
         index = Known(node.attr) if isinstance(node, ast.Attribute) else self.known(node.slice)
@@ -396,7 +405,7 @@ class Scope:
         if key not in keys:
             items = [*owner.layout.items.values()]
             are_alike = all(item == items[0] for item in items) and items[0].dtype is not None
-            if index is None and are_alike and not items[0].grows:
+            if index is None and are_alike and not items[0].grows and not owner.place:
                 self.unit.let_index(owner.name)
             raise self.obstacle(node, "selects an item by an index that varies", "use an array")
         values = items_of(owner.value) or {}
@@ -410,24 +419,110 @@ class Scope:
         is_empty = isinstance(value, (list, deque)) and not value
         return next((v for v in samples if v), value) if is_empty else value
 
-    def index_text(self, objects: Stored, node: ast.expr) -> str:
-        """Return the text of an index of a list of objects; see `Expressions` for others."""
-        known, keys = self.known(node), objects.layout.keys
-        if known is not None and known.value in keys:
-            return str(keys.index(known.value))
-        if known is None or keys or not isinstance(known.value, (int, np.integer)):
-            raise self.obstacle(node, "is an index that varies", "use an array")
-        index, size = int(known.value), objects.layout.shape[0]
-        if objects.layout.grows:
-            return str(index)
-        if not -size <= index < size:
-            raise self.obstacle(node, f"selects from {size} objects", "write an index in range")
-        return str(index % size)
+    def key_text(self, owner: Stored, node: ast.expr) -> str:
+        """Return the text of the place of a key; `Expressions` converts keys that vary."""
+        known = self.known(node)
+        if known is None or known.value not in owner.layout.keys:
+            raise self.obstacle(node, "is a key that varies", "use an array")
+        return str(owner.layout.keys.index(known.value))
 
-    def objects(self, node: ast.AST) -> Stored | None:
-        """Return the list of objects in the state that an expression is, or None."""
+    def row_text(self, node: ast.AST) -> str:
+        """Return the text of the row of an object in a pool; `Expressions` converts it."""
+        raise NotImplementedError
+
+    def pooled(self, node: ast.AST) -> Stored | None:
+        """Return the object of a pool that an expression is, or None."""
+        pool = self.pool_of(node)
+        if pool is None:
+            return None
+        return Stored(pool.name, pool.layout, pool.sample, self.row_text(node))
+
+    def pool_of(self, node: ast.AST) -> Pool | None:
+        """Return the pool whose objects an expression has, None apart; None for others."""
+        pools = self.unit.pools
+        if not pools or node in self._inferred:
+            return None
+        is_item = isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice)
+        pool = (
+            self.pool_of_items(node.value) if isinstance(node, ast.Subscript) and is_item else None
+        )
+        if pool is not None:
+            return pool
         stored = self.stored(node)
-        return stored if stored is not None and stored.layout.element is not None else None
+        if stored is not None:
+            return pools.get(stored.layout.kind)
+        types = self.types(node) - {type(None)}
+        if types:
+            return pools.get(types.pop()) if len(types) == 1 else None
+        self._inferred.add(node)
+        try:
+            return self._inferred_pool(node)
+        finally:
+            self._inferred.discard(node)
+
+    def _inferred_pool(self, node: ast.AST) -> Pool | None:
+        """Return the pool of an expression in code that never ran."""
+        if isinstance(node, ast.IfExp):
+            return self.pool_of(node.body) or self.pool_of(node.orelse)
+        if isinstance(node, ast.Call):
+            called = self.called(node)
+            if isinstance(called, type):
+                return self.unit.pools.get(called)
+            method = node.func
+            if isinstance(method, ast.Attribute) and method.attr in ("pop", "popleft"):
+                return self.pool_of_items(method.value)
+            is_choice = called in (min, max) and len(node.args) == 1
+            return self.pool_of_items(node.args[0]) if is_choice else None
+        if not isinstance(node, ast.Name):
+            return None
+        types = set().union(*map(self.types, self.source.loads(node.id))) - {type(None)}
+        if types:
+            return self.unit.pools.get(types.pop()) if len(types) == 1 else None
+        for part in ast.walk(self.source.tree):
+            targets = [*getattr(part, "targets", ()), getattr(part, "target", None)]
+            pool: Pool | None = None
+            if isinstance(part, (ast.For, ast.comprehension)):
+                pool = self._pool_of_target(node.id, part.target, part.iter)
+            elif any(isinstance(t, ast.Name) and t.id == node.id for t in targets):
+                value = getattr(part, "value", None)
+                pool = self.pool_of(value) if value is not None else None
+            if pool is not None and pool.kind is not tuple:  # names have the tuples themselves
+                return pool
+        return None
+
+    def _pool_of_target(self, name: str, target: ast.expr, items: ast.expr) -> Pool | None:
+        """Return the pool of a name in the target of a loop, or None."""
+        if isinstance(target, ast.Name):
+            return self.pool_of_items(items) if target.id == name else None
+        columns: list[ast.expr] = items.args if isinstance(items, ast.Call) else []
+        if called_name(items) == "enumerate":
+            columns = [ast.Constant(0), *columns]
+        parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+        pools = (self._pool_of_target(name, *pair) for pair in zip(parts, columns, strict=False))
+        return next((pool for pool in pools if pool is not None), None)
+
+    def pool_of_items(self, node: ast.AST) -> Pool | None:
+        """Return the pool whose objects are the items of an expression, or None."""
+        pools = self.unit.pools
+        if not pools:
+            return None
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            return self.pool_of_items(node.value)
+        growing = self.growing(node)
+        if growing is not None:
+            return pools.get(growing.item)
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            return self.pool_of(node.elt)
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return self.pool_of(node.elts[0]) if node.elts else None
+        name = called_name(node)
+        if isinstance(node, ast.Call) and name in ("list", "sorted", "reversed", "tuple"):
+            return self.pool_of_items(node.args[0])
+        stored = self.stored(node)
+        if stored is not None:
+            return pools.get(stored.layout.item)
+        kinds = {kind.item.type for kind in self.kinds(node) if kind.item is not None}
+        return pools.get(kinds.pop()) if len(kinds) == 1 else None
 
     def growing(self, node: ast.AST) -> Growing | None:
         """Return the list that grows that an expression is, or None."""
@@ -441,7 +536,8 @@ class Scope:
         if stored.layout.lists:
             return None
         name, layout = stored.name, stored.layout
-        return _growing(f"state.{name}", f"state.{layout.length(name)}", layout, layout.shape)
+        length = stored.field(layout.length(name))
+        return _growing(stored.field(name), length, layout, layout.shape)
 
     def local_list(self, name: str) -> tuple[Growing, np.dtype, tuple[int, ...]] | None:
         """Return a local list that grows, with dtype and shape of the array; or None."""
@@ -449,7 +545,7 @@ class Scope:
             return None
         kinds = set().union(*map(self.kinds, self.source.loads(name)))
         types, title = {kind.type for kind in kinds} or {list}, local_name(name)
-        array = item_of(kinds) if types in ({list}, {set}) else None
+        array = item_of(kinds, self.unit.pools) if types in ({list}, {set}) else None
         kind = types.pop()
         if array is None:
             return None
@@ -468,9 +564,14 @@ class Scope:
 
     def record(self, node: ast.AST) -> Stored | None:
         """Return the object in the state that an expression is, or None."""
+        return self.pooled(node) or self.embedded(node)
+
+    def embedded(self, node: ast.AST) -> Stored | None:
+        """Return the object whose attributes are fields of the state itself, or None."""
         stored = self.stored(node)
-        is_object = stored and not stored.layout.optional and is_storable(stored.layout.kind)
-        return stored if is_object else None
+        if stored is None or stored.layout.optional or stored.layout.kind in self.unit.pools:
+            return None
+        return stored if is_storable(stored.layout.kind) else None
 
     def table(self, node: ast.AST) -> Table | None:
         """Return the part of a constant that an expression selects, or None."""
@@ -532,6 +633,10 @@ class Scope:
     def is_converted_call(self, node: ast.AST) -> bool:
         """Return whether an expression calls a function that is converted."""
         return is_convertible(self.called(node))
+
+
+def _is_none_constant(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _growing(items: str, length: str, layout: Layout, shape: tuple[int, ...]) -> Growing:

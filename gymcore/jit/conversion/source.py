@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import copy
 import dataclasses
@@ -32,6 +33,7 @@ __all__ = [
     "changed_attributes",
     "changed_by_methods",
     "changed_in_place",
+    "constructor_of",
     "find_class",
     "function_of",
     "has_convertible_init",
@@ -80,10 +82,13 @@ class Source:
 
     def __init__(self, function: FunctionType, owner: type | None) -> None:
         """Read the source; raise `OSError` if there is none."""
+        lines, first_line = inspect.getsourcelines(function)
+        self._read(textwrap.dedent("".join(lines)), first_line, function, owner)
+
+    def _read(self, text: str, first_line: int, function: FunctionType, owner: type | None) -> None:
         parameters = inspect.signature(function).parameters.values()
         self.defaults: dict[str, object] = {p.name: p.default for p in parameters}
-        lines, self.first_line = inspect.getsourcelines(function)
-        text = textwrap.dedent("".join(lines))
+        self.first_line = first_line
         tree: ast.AST | None = None
         with contextlib.suppress(SyntaxError):
             text = without_matches(text)
@@ -97,6 +102,49 @@ class Source:
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and re.match(r"__\w*[^_]_?$", node.attr) and owner:
                 node.attr = f"_{owner.__name__.lstrip('_')}{node.attr}"
+
+    @classmethod
+    def constructor(cls, kind: type) -> Source:
+        """Return a function with the statements that the constructor of a data class runs.
+
+        It may be a named tuple, too. Raises `OSError` for other classes.
+        """
+        given = inspect.signature(kind).parameters.values()
+        names: dict[str, object] = {}  # of functions that make defaults, and of defaults
+        arguments, statements = ["self"], list[str]()
+        fields = getattr(kind, "__dataclass_fields__", dict.fromkeys(getattr(kind, "_fields", ())))
+        factories = {
+            n: getattr(field, "default_factory", dataclasses.MISSING) for n, field in fields.items()
+        }
+        for parameter in given:
+            name = parameter.name
+            if name not in fields or parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
+                raise OSError(f"{kind.__qualname__} has other arguments than fields")
+            if factories[name] is not dataclasses.MISSING:
+                names[f"new_{name}"] = factories[name]
+                text = "[]" if factories[name] is list else f"new_{name}()"
+                statements.append(f"    self.{name} = {text}")
+                continue
+            names[f"default_{name}"] = parameter.default
+            has_default = parameter.default is not parameter.empty
+            arguments.append(f"{name}=default_{name}" if has_default else name)
+            statements.append(f"    self.{name} = {name}")
+        if len(statements) != len(fields):
+            raise OSError(f"{kind.__qualname__} has fields that are no arguments")
+        statements += ["    self.__post_init__()"] if hasattr(kind, "__post_init__") else []
+        text = "\n".join([f"def __init__({', '.join(arguments)}):", *statements])
+        module = vars(sys.modules.get(kind.__module__, builtins))
+        scope = {**module, **names}
+        exec(text, scope)
+        function: Any = scope["__init__"]
+        function.__module__ = kind.__module__
+        result = object.__new__(cls)
+        line = 1
+        with contextlib.suppress(OSError, TypeError):
+            line = inspect.getsourcelines(kind)[1]
+        result._read(text, line, function, kind)
+        result.file = getattr(sys.modules.get(kind.__module__), "__file__", None) or kind.__module__
+        return result
 
     outer_self = ""  # of a nested function: names of the enclosing one
     outer_names: frozenset[str] | set[str] = frozenset()
@@ -259,6 +307,15 @@ def source_of(function: FunctionType, owner: type | None = None) -> Source | Non
     try:
         return Source(function, owner)
     except (OSError, TypeError):
+        return None
+
+
+@functools.cache
+def constructor_of(kind: type) -> Source | None:
+    """Return the constructor of a data class or a named tuple; None for other classes."""
+    try:
+        return Source.constructor(kind)
+    except (OSError, TypeError, ValueError):
         return None
 
 

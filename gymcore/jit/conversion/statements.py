@@ -15,10 +15,10 @@ import numpy as np
 
 from gymcore.jit.conversion.copies import copied, whole
 from gymcore.jit.conversion.expressions import tuple_of
-from gymcore.jit.conversion.layouts import items_of, number_array
+from gymcore.jit.conversion.keys import Keys
+from gymcore.jit.conversion.layouts import Layout, number_array
 from gymcore.jit.conversion.lists import FUNCTIONS, Growing
-from gymcore.jit.conversion.loops import MOST_ROUNDS, header, rounds
-from gymcore.jit.conversion.objects import Objects
+from gymcore.jit.conversion.loops import header, known_rounds, rounds, rounds_of_objects, unrolled
 from gymcore.jit.conversion.obstacles import ObstacleFound
 from gymcore.jit.conversion.outputs import write_info, write_observation
 from gymcore.jit.conversion.scope import (
@@ -34,7 +34,6 @@ from gymcore.jit.conversion.source import (
     MUTATING,
     changed_attributes,
     has_convertible_init,
-    is_storable,
     method_of,
 )
 from gymcore.jit.conversion.stores import check_given, check_number, check_value
@@ -66,7 +65,7 @@ _CHANGES = re.compile(
 )
 
 
-class Statements(Objects):
+class Statements(Keys):
     """Statements of one function in the calls that it runs in."""
 
     _line = 0  # the last line of the source that has been converted
@@ -79,6 +78,8 @@ class Statements(Objects):
     def body(self) -> str:
         """Return the text of the function's statements."""
         self._inlined(self.source.tree.body)
+        if self.role.startswith("new_"):
+            self.emit(f"return {local_name(self.source.self_name)}")
         if len(self.lines) > 1 and self.lines[-1] == "    return":
             self.lines.pop()
         return "\n".join(self.lines).rstrip() or "    pass"
@@ -92,8 +93,6 @@ class Statements(Objects):
             self._comments(statement.lineno)
             before = len(self.lines)
             try:
-                if not hasattr(statement, "body"):
-                    self.check_moves(statement)
                 ends = self._statement(statement)
             except (ObstacleFound, *_UNEXPECTED) as problem:
                 if not isinstance(problem, ObstacleFound):
@@ -151,7 +150,6 @@ class Statements(Objects):
             if not taken or word == "if":
                 return bool(taken) and self._inlined(taken)
             return self._nested("else:", taken)
-        self.check_moves(node.test)
         bindings, around = dict(self.bindings), self.indent
         tests = [node.test]
         if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And):
@@ -186,14 +184,17 @@ class Statements(Objects):
 
     def _do_for(self, node: ast.For) -> bool | None:
         by_round = rounds(self, node.target, node.iter)
+        calls = (part for s in node.body for part in ast.walk(s) if isinstance(part, ast.Call))
+        owners = {name.partition(".append")[0] for name in map(called_name, calls)}
+        if any(isinstance(self.bindings.get(owner), list) for owner in owners):
+            by_round = by_round or rounds_of_objects(self, node.target, node.iter)
         jumps = (ast.Break, ast.Continue)
         body = without_continue(node.body) if by_round else node.body
         has_jumps = any(isinstance(part, jumps) for s in body for part in ast.walk(s))
         are_objects = any(isinstance(v, Stored) for names in by_round or () for v in names.values())
-        if are_objects and has_jumps and not any(map(self.objects, ast.walk(node.iter))):
+        if are_objects and has_jumps:
             change = "use a variable that says whether the loop goes on"
             raise self.obstacle(node.iter, "has objects, and `break` leaves the loop", change)
-        self._check_changes(node)
         if by_round and not has_jumps:
             before, ends = self.round, False
             for k, bindings in enumerate(by_round):
@@ -204,6 +205,7 @@ class Statements(Objects):
             self.round = before
             return ends or (bool(node.orelse) and self._inlined(node.orelse))
         head, first = header(self, node.target, node.iter)
+        head, first = self._over_changing_list(node, head, first)
         self._nested(head, node.body, node.col_offset, first)
         self._nested("else:", node.orelse)
         return None
@@ -218,49 +220,60 @@ class Statements(Objects):
                 del self.bindings[name]
                 self.emit(f"{local_name(name)} = {value.text}")
 
-    def _check_changes(self, node: ast.For) -> None:
-        """Refuse a loop that changes the length of the list that it is over, and then goes on."""
-        items = node.iter
+    def _over_changing_list(
+        self, node: ast.For, head: str, first: list[str]
+    ) -> tuple[str, list[str]]:
+        """Return the header of a loop, and the statements that its body begins with.
+
+        A loop over a list that grows reads each item when its turn comes, as in Python.
+
+        Args:
+            node: The loop.
+            head: The header of a loop over the items that the list has at the beginning.
+            first: The statements that its body begins with.
+        """
+        is_counted, items = called_name(node.iter) == "enumerate", node.iter
         while isinstance(items, ast.Call) and called_name(items) in ("enumerate", "reversed"):
             items = items.args[0]
-        if isinstance(items, ast.Subscript) and isinstance(items.slice, ast.Slice):
-            items = items.value if self.objects(items.value) is not None else items
-        objects, ends = self.objects(items), ((ast.Break, ast.Return), ast.Return)
-        if objects is not None:
-            body = [part for statement in node.body for part in ast.walk(statement)]
-            loops = [part for part in body if isinstance(part, (ast.For, ast.While))]
-            inner = {part for loop in loops for part in ast.walk(loop)}
-            ifs = [part for part in ast.walk(node) if isinstance(part, ast.If)]
-            last = [part.body for part in ifs if isinstance(part.body[-1], ends[part in inner])]
-            left = {part for statements in last for s in statements for part in ast.walk(s)}
-            nodes = [part for part in body if part not in left]
-            appends = f"{ast.unparse(items)}.append" in map(called_name, nodes)
-            owner = ast.unparse(items)
-            stores = (n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store))
-            appends |= any(f"{ast.unparse(n)}[".startswith(f"{owner}[") for n in stores)
-            names = {n.id for n in names_in(node.target)}
-            if not all(map(self.source.has_clear_values, names)):
-                change = "use another name, or `break` with a variable"
-                raise self.obstacle(node.target, "is used after the loop", change)
-            for moved in (part for part in left if self.moves(items, part)):
-                uses = (n for n in left if isinstance(n, ast.Name) and n.id in names)
-                line = getattr(moved, "lineno", 0)
-                appends |= any(n.lineno >= line and n not in {*ast.walk(moved)} for n in uses)
-            if appends or any(self.moves(items, part) for part in nodes):
-                raise self.obstacle(items, "changes while the loop runs", "loop over indices")
-            return
-        growing, owner = self.growing(items), ast.unparse(items)
-        methods = {*FUNCTIONS[growing.kind], "clear", "appendleft", "popleft"} if growing else set()
-        blocks = [getattr(part, "body", None) for part in ast.walk(node)]
-        for block in (block for block in blocks if isinstance(block, list)):
-            calls = (n for s in block for n in ast.walk(s) if isinstance(n, ast.Call))
-            names = {called_name(call) for call in calls}
-            leaves = isinstance(block[-1], (ast.Break, ast.Return))
-            if not leaves and any(f"{owner}.{method}" in names for method in methods):
-                raise self.obstacle(items, "changes while the loop runs", "loop over a copy")
+        growing = self.growing(items)
+        in_place, is_whole = self._changes_in(node, items) if growing else (False, False)
+        target = re.fullmatch(r"for (.*?) in (?:enumerate\()?[\w.]+\[: [\w.]+\[0\]\]\)?:", head)
+        if growing is None or not (in_place or is_whole):
+            return head, first
+        if is_whole and not in_place:  # which leaves the items of the loop as they are
+            return head.replace(growing.text, f"{growing.text}.copy()"), first
+        if is_whole or target is None or growing.kind is not list:
+            raise self.obstacle(items, "changes while the loop runs", "loop over a copy")
+        counter, _, name = target[1].partition(", ") if is_counted else ("", "", target[1])
+        index = self.hidden(f"{name.split(',')[0].strip('()')}_index")
+        self.emit(f"{index} = 0")
+        item = f"{growing.items}[{index}]{'.copy()' * bool(growing.width)}"
+        counts = [f"{counter} = {index}"] if counter else []
+        return f"while {index} < {growing.length}[0]:", [
+            *counts,
+            f"{name} = {item}",
+            f"{index} += 1",
+            *first,
+        ]
+
+    def _changes_in(self, node: ast.For, items: ast.expr) -> tuple[bool, bool]:
+        """Return whether a loop may change a list in place, and whether it may assign it."""
+        owner, name = ast.unparse(items), getattr(items, "attr", "")
+        in_place = is_whole = False
+        for part in (part for statement in node.body for part in ast.walk(statement)):
+            is_store = not isinstance(getattr(part, "ctx", ast.Load()), ast.Load)
+            is_whole |= is_store and ast.unparse(part) == owner
+            is_whole |= name in self.changed_by(part, is_whole=True)
+            in_place |= name in self.changed_by(part) - self.changed_by(part, is_whole=True)
+            if isinstance(part, ast.Delete):
+                in_place |= any(ast.unparse(t).startswith(f"{owner}[") for t in part.targets)
+            if isinstance(part, ast.Call):
+                changed, _, method = called_name(part).rpartition(".")
+                in_place |= changed == owner and method in MUTATING
+                in_place |= self.is_converted_call(part) and owner in map(ast.unparse, part.args)
+        return in_place, is_whole
 
     def _do_while(self, node: ast.While) -> None:
-        self.check_moves(node.test)
         self._nested(f"while {self.condition(node.test)}:", node.body, node.col_offset)
         self._nested("else:", node.orelse)
 
@@ -343,7 +356,7 @@ class Statements(Objects):
             write_info(self, call.args[0])
         elif owner.startswith("super(") and not self.is_converted_call(call):
             self.unit.seeded |= method == "reset"
-        elif not self.change_objects(call):
+        else:
             text = self._base_call(call) if self._base(call) else self.text(call)
             self.emit(text, node.col_offset)
 
@@ -380,9 +393,7 @@ class Statements(Objects):
     def _has_effect(self, node: ast.AST) -> bool:
         """Return whether an expression itself draws, or may change the state."""
         method = node.func if isinstance(node, ast.Call) else None
-        if isinstance(method, ast.Attribute) and (
-            self.is_generator(method.value) or method.attr in MUTATING
-        ):
+        if self.draws(node) or getattr(method, "attr", "") in MUTATING:
             return True
         calls = self.is_converted_call(node) or isinstance(self.called(node), Local)
         return calls or bool(self.changed_by(node))
@@ -459,8 +470,6 @@ class Statements(Objects):
             self._effects(value)
         elif (stored := self.stored(target)) is not None and stored.layout.lists:
             self._store_lists(stored, value)
-        elif stored is not None and stored.layout.element is not None:
-            self.assign_objects(stored, value)
         elif stored is not None:
             self._check_frozen(target)
             self.store(target, stored, value)
@@ -474,8 +483,10 @@ class Statements(Objects):
 
     def _check_frozen(self, target: ast.expr) -> None:
         """Refuse to assign a field of a named tuple or of a frozen data class."""
-        owner = self.stored(target.value) if isinstance(target, ast.Attribute) else None
+        owner = self.record(target.value) if isinstance(target, ast.Attribute) else None
         kind = owner.layout.kind if owner is not None else object
+        if self.role.startswith("new_"):
+            return
         is_frozen = getattr(getattr(kind, "__dataclass_params__", None), "frozen", False)
         if is_frozen or hasattr(kind, "_fields"):
             raise self.obstacle(target, "is a field that cannot be assigned", "use `_replace`")
@@ -530,16 +541,14 @@ class Statements(Objects):
             self._write_output(role, value)
             return
         is_only = self.source.stores[name] == 1
-        is_clear = (is_only or self.record(value)) and self.source.has_clear_values(name)
+        is_clear = (is_only or self.embedded(value)) and self.source.has_clear_values(name)
         part = self._part_of_state(name, value) if is_clear else None
         if part is not None:
             self.bindings[name] = part
             return
-        if (objects := self.later_attribute(node, name, value)) is not None:
-            self.assign_objects(objects, value)
-            self.bindings[name] = objects
-            return
-        if self.record(value) is not None or self.growing(value) is not None:
+        if (record := self.embedded(value)) is not None:
+            self._share(value, record)
+        if self.growing(value) is not None:
             reason = "is replaced while it has a name, or is one of several values of the name"
             change = f"write `{ast.unparse(value)}` where the name is used, or copy it"
             raise self.obstacle(value, reason, change)
@@ -564,8 +573,7 @@ class Statements(Objects):
                 attributes = (n for n in nodes if isinstance(n, ast.Attribute))
                 targets = {n.attr for n in attributes if isinstance(n.ctx, ast.Store)}
                 targets |= {n for node in nodes for n in self.changed_by(node, is_whole=True)}
-                is_moved = stored.place and any(self._may_move(stored, node) for node in nodes)
-                rebound |= {stored.name} if value.attr in targets or is_moved else set()
+                rebound |= {stored.name} if value.attr in targets else set()
             owner = self.stored(value.value) if isinstance(value, ast.Subscript) else None
             is_row_of = owner is not None and len(owner.layout.shape) > 1 and not owner.layout.grows
             array = stored if stored is not None and stored.layout.shape else None
@@ -604,9 +612,7 @@ class Statements(Objects):
         stored = self.stored(value)
         if stored is None or self._is_replaced(name, value):
             return None
-        if (item := self.object_in_name(name, value)) is not None:
-            return item
-        return self.record(value) or self.growing(value)
+        return self.embedded(value) or self.growing(value)
 
     def _is_replaced(self, name: str, value: ast.expr) -> bool:
         """Return whether a name is used after the function assigned what it stands for."""
@@ -622,11 +628,6 @@ class Statements(Objects):
         for node in stores:
             if node.lineno > value.lineno and ast.unparse(node) in texts:
                 changes.append((node.lineno, {u for u in uses if u.lineno == node.lineno}))
-        if isinstance(value, ast.Subscript) and self.objects(value.value) is not None:
-            for part in ast.walk(self.source.tree):
-                if getattr(part, "lineno", 0) >= value.lineno and self.moves(value.value, part):
-                    first = set[ast.AST]() if self.changed_by(part) else {*ast.walk(part)}
-                    changes.append((getattr(part, "lineno", 0), first))
         loops = (n for n in ast.walk(self.source.tree) if isinstance(n, (ast.For, ast.While)))
         later = [n for n in loops if n.lineno > value.lineno]
         return any(
@@ -687,10 +688,18 @@ class Statements(Objects):
         if any(isinstance(part, ast.Starred) for part in target.elts):
             self._assign_ends(node, target.elts, value)
             return
+        if called_name(value) == "map" or isinstance(value, (ast.GeneratorExp, ast.ListComp)):
+            name = self.hidden("items", *target.elts)
+            self.emit(f"{name} = {self.flat(self.items_in(value))}")
+            self.bindings[name] = Alias(name)
+            for k, part in enumerate(target.elts):
+                read = ast.Subscript(name_at(name, value), ast.Constant(k), ast.Load())
+                self._assign(node, part, ast.fix_missing_locations(ast.copy_location(read, value)))
+            return
         items = value.elts if isinstance(value, ast.Tuple) else []
         names = {part.id for part in target.elts if isinstance(part, ast.Name)}
         is_free = not names & {n.id for n in names_in(value)} and len(names) == len(items)
-        if is_free and any(map(self.record, items)):
+        if is_free and any(map(self.embedded, items)):
             for part, item in zip(target.elts, items, strict=True):
                 self._assign(node, part, item)
             return
@@ -778,7 +787,9 @@ class Statements(Objects):
             if type(None) in self.types(value) and other is None:
                 self._store_or_none(stored, value)
                 return
-        self.check_sharing(value, self.growing(value) if layout.grows else self.record(value))
+        self.check_sharing(value, self.growing(value) if layout.grows else self.embedded(value))
+        if (pool := self.unit.pools.get(layout.kind)) is not None and not self.is_none(value):
+            self.check_objects(ast.copy_location(ast.List([value], ast.Load()), value), pool)
         before = self._present
         self._present = before | {value}  # the flag is assigned, too
         kind = self.known(value.func) if isinstance(value, ast.Call) else None
@@ -786,12 +797,19 @@ class Statements(Objects):
         if isinstance(value, ast.Call) and is_made and has_convertible_init(layout.kind):
             for part in [*value.args, *keywords_of(value).values()]:
                 check_given(self, layout, part)
-            method = MethodType(layout.kind.__init__, self.record(target))  # type: ignore[misc]
+            method = MethodType(layout.kind.__init__, self.embedded(target))  # type: ignore[misc]
             self.emit(self.converted_call(value, method))
         elif (growing := self.growing(target)) is not None:
             self.emit(self.list_call(growing, "assign", [value]))
-        elif layout.kind is list and self._objects(stored, value):
-            pass
+        elif layout.keys:
+            texts = self.record_items(value, layout)
+            if texts is None or len(texts) != layout.shape[0]:
+                raise self.obstacle(value, "is not written item by item", "write all items")
+            places = (stored.at_key(str(k)) for k in range(len(texts)))
+            targets = ", ".join(place.field(name) for place in places)
+            self.emit(f"{targets} = {', '.join(texts)}")
+        elif layout.kind is dict and any(part.grows for part in (layout.items or {}).values()):
+            self._store_lists_of_dict(target, layout, value)
         elif layout.items is not None:
             fields, text = layout.parts(name), self.record_text(value, layout)
             texts = self.record_items(value, layout) if text is None else None
@@ -809,19 +827,25 @@ class Statements(Objects):
         if layout.optional:  # after the value, which may depend on it
             self.emit(f"{stored.flag} = {other.flag if other and other.layout.optional else True}")
 
-    def _objects(self, stored: Stored, value: ast.expr) -> bool:
-        """Emit the assignment of a list of objects; return whether it is one."""
-        parts, values = [*(stored.layout.items or {}).items()], items_of(stored.value) or {}
-        if not all(is_storable(layout.kind) for _, layout in parts):
-            return False
-        if len(parts) > MOST_ROUNDS:
-            reason = f"is a list of {len(parts)} objects, for each of which code is written"
-            raise self.obstacle(value, reason, "use arrays")
-        each = (
-            stored._replace(name=f"{stored.name}_{k}", layout=v, value=values.get(k))
-            for k, v in parts
-        )
-        return self.assign_each([*each], value)
+    def _store_lists_of_dict(self, target: ast.expr, layout: Layout, value: ast.expr) -> None:
+        """Emit the assignment of a dict with lists that grow."""
+        keys = [*(layout.items or {})]
+        nodes = value.values if isinstance(value, ast.Dict) else [value] * len(keys)
+        names: list[dict[str, Binding]] | None = [{} for _ in nodes]
+        if isinstance(value, ast.DictComp):
+            names = known_rounds(self, ast.ListComp(value.value, value.generators))
+            nodes = [value.value] * len(keys)
+        if not isinstance(value, (ast.Dict, ast.DictComp)) or len(names or ()) != len(keys):
+            raise self.obstacle(value, "is not written item by item", "write all items")
+
+        def assign(k: int) -> str:
+            item = ast.Subscript(loaded(target), ast.Constant(keys[k]), ast.Store())
+            self._assign(
+                ast.copy_location(ast.Pass(), value), ast.copy_location(item, target), nodes[k]
+            )
+            return ""
+
+        unrolled(self, value, names or [], assign)
 
     def _store_lists(self, stored: Stored, value: ast.expr) -> None:
         """Emit the assignment of a list of lists that grow."""
@@ -881,6 +905,8 @@ class Statements(Objects):
         value = node.value
         if self._root:
             self._finish(node)
+        elif self.role.startswith("new_"):
+            self.emit(f"return {local_name(self.source.self_name)}")
         elif self.role and value is not None:
             self._write_output(self.role, value)
             self.emit("return")

@@ -6,7 +6,7 @@ import ast
 import copy
 import functools
 import inspect
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sized
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
@@ -96,6 +96,7 @@ class Trace:
         samples: Values of each attribute after `reset` and `step`, one of each kind.
         infos: Values of each key of the infos, one of each kind.
         owners: The class that defines each function that ran, or None.
+        created: For each class, the largest number of objects that a step or `reset` created.
         steady: The attributes that are lists, and longer after each step than before it, in
             episodes of which some have more than a few steps.
         has_variants: Whether the first step of an episode computes in other types than the next.
@@ -121,6 +122,8 @@ class Trace:
         self._here: dict[ast.AST, set[Kind]] = {}
         self._functions: dict[FunctionType, FunctionType] = {}
         self.owners: dict[FunctionType, type | None] = {}
+        self.created: dict[type, int] = {}
+        self._created = Counter[type]()
         first, later = self._run()
         self.has_variants = first != later and bool(later)
         if not self.has_variants:
@@ -172,7 +175,10 @@ class Trace:
     def _called(self, root: str, method: object, *args: object, **kwargs: object) -> Any:
         self._chain = (root,)
         self._here = self.kinds.setdefault(self._chain, {})
-        return self._call_function(method, args, kwargs)
+        self._created.clear()
+        result = self._call_function(method, args, kwargs)
+        self.created |= {k: max(n, self.created.get(k, 0)) for k, n in self._created.items()}
+        return result
 
     def _narrow_attributes(self) -> object:
         """Return which attributes have numbers or arrays of float32."""
@@ -229,6 +235,8 @@ class Trace:
             return value
 
         def call(number: int, called: Any, *args: object, **kwargs: object) -> object:
+            if isinstance(called, type):
+                self._created[called] += 1
             if isinstance(called, type) and has_convertible_init(called):
                 value: object = object.__new__(called)
                 call(number, getattr(value, "__init__"), *args, **kwargs)  # noqa: B009

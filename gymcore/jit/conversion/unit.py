@@ -7,14 +7,18 @@ import builtins
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
+from textwrap import indent
 from typing import NamedTuple
 
 import numpy as np
 
+from gymcore.core import Env as AnyEnv
 from gymcore.jit.conversion.layouts import NUMBERS, Layout, growing_layout, layout_of, room
 from gymcore.jit.conversion.lists import item_of
 from gymcore.jit.conversion.obstacles import Obstacle
+from gymcore.jit.conversion.pools import Pool, pools_of
 from gymcore.jit.conversion.source import (
+    MUTATING,
     Source,
     attributes_in,
     changed_attributes,
@@ -82,11 +86,14 @@ class Unit:
         trace: Results of its runs.
         observation_space: The space of observations.
         layouts: The layout of each attribute in the state.
+        pools: The pool of each class that has one, and of each type of references.
+        numbering: The numbers of the objects that the samples of the trace have.
         decisions: "observation" and "info" if `step` writes them into the state, because they
             depend on more than the state, and "truncated" if it returns that.
         parameters: Attribute and value of each parameter.
         constants: The constants of the module.
         helpers: The converted functions, in the order of their definitions.
+        resized: The names of attributes and variables that methods such as `append` change.
         changed_in_place: The names of attributes whose items some function changes.
         generators: The attributes with a generator, which are the lane's in converted code.
         seeds_itself: Whether `reset` assigns a generator.
@@ -109,6 +116,9 @@ class Unit:
         drawn = (n for s in [*self.sources, *reached(cls, "render")] for n in attributes_in(s))
         self.read = {node.attr for node in drawn if isinstance(node.ctx, ast.Load)}
         self.changed_in_place = {name for s in self.sources for name in changed_in_place(s)}
+        methods = (called_name(n) for s in self.sources for n in ast.walk(s.tree))
+        calls = (name.rpartition(".") for name in methods)
+        self.resized = {o.rpartition(".")[2] for o, _, method in calls if method in MUTATING}
         self.local_names = {name for source in self.sources for name in source.names}
         self.fixed = {name for source in self.sources for name in _length_attributes(source)}
         self.layouts: dict[str, Layout] = {}
@@ -118,22 +128,33 @@ class Unit:
         self.generators |= {"np_random", "_np_random"}
         self.seeds_itself = bool(self.generators & self.assigned_by_reset)
         self.initial_obstacles += [o for s in self.sources for o in self._other_seeds(s)]
-        shared = _shared_objects(vars(trace.env))
-        for name in sorted(trace.names - self.generators):
-            samples = trace.samples.get(name) or [trace.initial.get(name)]
-            is_empty = all(isinstance(v, (list, deque, set)) and not v for v in samples)
-            if name not in self.assigned:
-                samples = [*samples, trace.initial.get(name)]
+        self._wanted = _shared_kinds(vars(trace.env))
+        self._find_layouts()
+        self.begin()
+
+    def _find_layouts(self) -> None:
+        """Find out how the state stores the attributes."""
+        trace, self.layouts, self.bad = self.trace, {}, {}
+        names = sorted(trace.names - self.generators)
+        samples = {name: trace.samples.get(name) or [trace.initial.get(name)] for name in names}
+        for name in samples.keys() - self.assigned:
+            samples[name] = [*samples[name], trace.initial.get(name)]
+        pools, numbering = pools_of(samples, self._wanted, trace.created)
+        self.pools: dict[object, Pool] = {pool.kind: pool for pool in pools}
+        self.pools = {kind: pool for kind, pool in self.pools.items() if kind is not tuple}
+        self.pools |= {pool.reference: pool for pool in pools}
+        self.numbering = numbering
+        for name, values in samples.items():
+            is_empty = all(isinstance(v, (list, deque, set)) and not v for v in values)
+            is_assigned = name in self.assigned
             try:
-                if name in shared:
-                    raise ValueError(f"shares an object with `self.{shared[name]}`", "copy it")
                 if name in trace.steady:
                     raise ValueError("gains items in each step", "give it a fixed length")
-                is_assigned = name in self.assigned
+                numbered = [numbering.numbered(value, name) for value in values]
                 if is_empty:
-                    self.layouts[name] = self._list_layout(name, samples)
+                    self.layouts[name] = self._list_layout(name, values)
                 else:
-                    self.layouts[name] = layout_of(samples, is_assigned)
+                    self.layouts[name] = layout_of(numbered, is_assigned)
             except RecursionError:
                 self.bad[name] = "refers to itself", "keep it out of `reset` and `step`"
             except ValueError as problem:
@@ -154,7 +175,16 @@ class Unit:
             self.layouts[name] = self._with_room(name, layout)
         lists = {name for name, layout in self.layouts.items() if layout.grows}
         self.read -= (self.bad.keys() | lists) - needed
-        self.begin()
+
+    def can_share(self, kind: type) -> bool:
+        """Return whether the objects of a class can be in a pool."""
+        return kind not in self._wanted and is_storable(kind) and not issubclass(kind, AnyEnv)
+
+    def let_share(self, kind: type) -> None:
+        """Store the objects of a class in a pool, and raise `Restart`."""
+        self._wanted.add(kind)
+        self._find_layouts()
+        raise Restart
 
     def _other_seeds(self, source: Source) -> Iterator[Obstacle]:
         """Yield the statements that make a generator of something else than an argument."""
@@ -173,7 +203,7 @@ class Unit:
 
     def _list_layout(self, name: str, samples: list[object]) -> Layout:
         """Return the layout of a list that only has items while a function runs, or never."""
-        array = item_of(self.trace.kinds_of_attribute(name))
+        array = item_of(self.trace.kinds_of_attribute(name), self.pools)
         if array is None:
             raise ValueError("has items that are not numbers or tuples of numbers", "use arrays")
         return growing_layout(samples, *array)
@@ -223,19 +253,73 @@ class Unit:
         self.layouts = {n: layout.indexed(n, wanted) for n, layout in self.layouts.items()}
         raise Restart
 
+    def all_pools(self) -> list[Pool]:
+        """Return the pools."""
+        return [pool for kind, pool in self.pools.items() if kind is pool.reference]
+
+    def release_call(self) -> str:
+        """Return the call of a function that frees the rows that nothing in the state refers to."""
+        parts, lines = [(name, layout, "") for name, layout in self.layouts.items()], list[str]()
+        for pool in self.all_pools():
+            items = (pool.layout.items or {}).items()
+            parts += [(f"{pool.name}_{key}", layout, pool.name) for key, layout in items]
+            lines += [f"    before_{pool.name} = state.{pool.used}.copy()"]
+            lines += [f"    state.{pool.used}[:] = False"]
+        lines += [line for part in parts for line in self.marks(*part)]
+        return self.call("release_rows", "\n".join(lines))
+
+    def referring_fields(self) -> Iterator[tuple[str, Pool]]:
+        """Yield the fields with rows of pools, and the pool of each."""
+        parts = [*self.layouts.items(), *((pool.name, pool.layout) for pool in self.all_pools())]
+        for name, layout in parts:
+            parts += [(f"{name}_{key}", part) for key, part in (layout.items or {}).items()]
+            pool = self.pools.get(layout.item if layout.shape else layout.kind)
+            if pool is not None and layout.dtype is not None:
+                yield name, pool
+
+    def marks(self, name: str, layout: Layout, owner: str) -> list[str]:
+        """Return the statements that mark the rows of pools to which a part of the state refers.
+
+        Args:
+            name: The name of its fields.
+            layout: Its layout.
+            owner: The name of the pool that has it; empty if the state itself has it.
+        """
+        parts = (layout.items or {}).items()
+        lines = [line for key, part in parts for line in self.marks(f"{name}_{key}", part, owner)]
+        pool = self.pools.get(layout.item if layout.shape else layout.kind)
+        if pool is None or layout.dtype is None:
+            return lines
+        row = "[row]" if owner else ""
+        text = f"state.{name}{row}"
+        mark = f"state.{pool.used}[number] = True"
+        if layout.grows:
+            mark = f"for number in {text}[: state.{layout.length(name)}{row}[0]]:\n    {mark}"
+        elif layout.shape:
+            mark = f"for number in {text}:\n    {mark}"
+        else:
+            mark = mark.replace("number", text)
+        mark = (
+            f"if state.{layout.flag(name)}{row}:\n{indent(mark, '    ')}"
+            if layout.optional
+            else mark
+        )
+        if owner:
+            mark = f"for row in np.flatnonzero(before_{owner}):\n{indent(mark, '    ')}"
+        return [*lines, indent(mark, "    ")]
+
     def layout_of_kind(self, kind: object) -> Layout | None:
         """Return the layout of the objects or named tuples of a class; None for other types."""
         if not isinstance(kind, type) or kind in (tuple, dict, list):
             return None
-        layouts = self._all_layouts()
+        layouts = [v for v in self._all_layouts() if v.kind not in self.pools]
         return next((v for v in layouts if v.kind is kind and v.items), None)
 
     def _all_layouts(self) -> list[Layout]:
         """Return the layouts of the attributes, and of their parts."""
-        layouts = [*self.layouts.values()]
+        layouts = [*self.layouts.values(), *(pool.layout for pool in self.pools.values())]
         for layout in layouts:
             layouts += (layout.items or {}).values()
-            layouts += [layout.element] if layout.element else []
         return layouts
 
     def has_attribute(self, name: str) -> bool:
@@ -314,15 +398,15 @@ class Unit:
         return "\n".join(texts)
 
 
-def _shared_objects(attributes: dict[str, object]) -> dict[str, str]:
-    """Return the attributes that have an object which another one has, too, with its name."""
+def _shared_kinds(attributes: dict[str, object]) -> set[type]:
+    """Return the classes of objects that two attributes have."""
     owners: dict[int, str] = {}
-    shared: dict[str, str] = {}
+    shared = set[type]()
     for name, value in attributes.items():
         for item in value if isinstance(value, (list, tuple, deque)) else [value]:
-            if is_storable(type(item)) and not isinstance(item, (tuple, Env)):
-                owner = owners.setdefault(id(item), name)
-                shared |= {name: owner} if owner != name else {}
+            is_object = is_storable(type(item)) and not isinstance(item, (tuple, AnyEnv))
+            if is_object and owners.setdefault(id(item), name) != name:
+                shared.add(type(item))
     return shared
 
 

@@ -525,10 +525,10 @@ class Track(NamedTuple):
 class Squad(gym.Env):
     """A list of objects, a named tuple that is replaced, and a generator of its own."""
 
-    observation_space = spaces.Box(-np.inf, np.inf, (9,), np.float64)
     action_space = spaces.Discrete(3)
 
     def __init__(self, count=3):
+        self.observation_space = spaces.Box(-np.inf, np.inf, (2 * count + 3,), np.float64)
         self.count = count
         self.random = np.random.default_rng()
 

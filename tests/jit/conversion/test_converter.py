@@ -65,9 +65,8 @@ def test_arguments_of_the_constructor(interpreted):
     assert cls.observation_space["agent"].high.tolist() == [8, 8]
 
 
-def test_arrays_of_many_objects_are_an_obstacle():
-    with pytest.raises(error.ConversionError, match=r"comprehension of this kind; write it as lo"):
-        jit.convert(Squad, count=20)
+def test_many_objects(interpreted):
+    assert issubclass(jit.convert(Squad, seeds=2, steps=100, count=20), jit.Env)
 
 
 def test_numbers_of_the_constructor_are_parameters(interpreted):
