@@ -122,7 +122,11 @@ PYPI = [
         changes=(("min(inv_on_hand, demand)", "min(float(inv_on_hand), demand)"),),
     ),
     Subject("popgym.envs.multiarmed_bandit:MultiarmedBandit", "bandit"),
-    Subject("popgym.envs.higher_lower:HigherLower", "cards"),
+    Subject(
+        "popgym.envs.higher_lower:HigherLower",
+        "cards",
+        changes=(('return obs, {"card": viz}', "return obs, {}"),),
+    ),
     Subject("popgym.envs.minesweeper:MineSweeper", "board game"),
     Subject("popgym.envs.battleship:Battleship", "board game"),
     Subject("gymnasium_snake_game.environment.snake_env:SnakeEnv", "arcade game"),

@@ -74,7 +74,7 @@ TESTED_TOGETHER = {
     ),
     "jit/compiler": "jit/test_{compiled,code_files}.py",
     "jit/conversion/{assembly,calls,copies,expressions}": "jit/conversion/test_converter.py",
-    "jit/conversion/{generators,stores}": "jit/conversion/test_objects.py",
+    "jit/conversion/{generators,keys,pools,stores}": "jit/conversion/test_objects.py",
     "jit/conversion/{layouts,loops,obstacles,outputs}": "jit/conversion/test_converter.py",
     "jit/conversion/{proof,rendering,scope,source}": "jit/conversion/test_converter.py",
     "jit/conversion/{statements,syntax,tables,tracing,unit}": "jit/conversion/test_converter.py",

@@ -92,8 +92,10 @@ _DRAWS = {
     "sample": "",
     "choices": "",
 }
+_OF_OBJECTS = (len, list, tuple, reversed, enumerate, zip, isinstance)
 _OF_ITEMS = ("choice", "permutation", "permuted", "shuffle")  # methods of generators
 _OF_ENDS = ("appendleft", "popleft")
+_OF_NUMBERS = ("sum", "min", "max", "any", "all", "set")
 _OVER_ARRAYS = ("any", "all", "min", "max")
 _EXTREME_OR = """\
     return np.extreme(items) if len(items) > 0 else default"""
@@ -160,6 +162,8 @@ class Calls(Expressions):
             return str(lists.layout.lists)
         if called is len and called_name(node.args[0]) == "set":
             return f"len(np.unique({self.flat(self.items_in(node.args[0]))}))"
+        if called is getattr and (attribute := self.attribute_of(node)) is not node:
+            return self.text(attribute)
         if called is open:
             raise self.obstacle(node, "opens a file", "keep it out of `reset` and `step`")
         if is_builtin(called) and getattr(called, "__name__", "") not in _BUILTINS:
@@ -212,6 +216,11 @@ class Calls(Expressions):
 
     def _library_call(self, node: ast.Call, called: object) -> str:
         given = keywords_of(node)
+        method = getattr(node.func, "attr", "")
+        if called not in _OF_OBJECTS and method not in _OF_ITEMS:
+            for part in [*node.args, *given.values()]:
+                if self.pool_of(part) is not None or self.pool_of_items(part) is not None:
+                    raise self.obstacle(part, "is passed to a function of numbers", "pass numbers")
         if called is zip and "strict" in given:
             texts_of_all = [self.flat(part) for part in node.args]
             strict, first = self.known(given["strict"]), texts_of_all[0]
@@ -291,6 +300,15 @@ class Calls(Expressions):
             change = "define it in the class"
             raise self.obstacle(node, "calls a method that has no source in Python", change)
         return None
+
+    def attribute_of(self, node: ast.expr) -> ast.expr:
+        """Return the attribute for a call of `getattr` with a known name; others as they are."""
+        if called_name(node) != "getattr" or not isinstance(node, ast.Call) or len(node.args) != 2:
+            return node
+        known = self.known(node.args[1])
+        name = known.value if known is not None else None
+        attribute = ast.Attribute(node.args[0], str(name), ast.Load())
+        return ast.copy_location(attribute, node) if isinstance(name, str) else node
 
     def _find(self, node: ast.Call, pool: Pool, owner: ast.expr, name: str) -> str:
         """Return the text of the method `index` or `count` of a list of objects or tuples."""
@@ -412,6 +430,8 @@ class Calls(Expressions):
     def _over_items(self, call: ast.Call, items: ast.expr, name: str) -> str | None:
         """Return the text for the call `name(items)`; None if the call needs no change."""
         items = self.items_in(items) if called_name(items) == "map" else items
+        if name in _OF_NUMBERS and self.pool_of_items(items) is not None:
+            raise self.obstacle(items, "is passed to a function of numbers", "pass numbers")
         if isinstance(items, (ast.GeneratorExp, ast.ListComp)) and name in ("min", "max"):
             return f"np.{name}({comprehension(self, items, 'list')})"
         has_calls = any(isinstance(n, ast.Call) for n in ast.walk(getattr(items, "elt", items)))

@@ -7,6 +7,8 @@ import inspect
 from types import FunctionType, MethodType
 from typing import Any
 
+import numpy as np
+
 from gymcore.jit.conversion.calls import Calls
 from gymcore.jit.conversion.copies import whole
 from gymcore.jit.conversion.expressions import tuple_of
@@ -16,6 +18,8 @@ from gymcore.jit.conversion.obstacles import ObstacleFound
 from gymcore.jit.conversion.pools import Pool
 from gymcore.jit.conversion.scope import Alias, Local, Stored
 from gymcore.jit.conversion.source import (
+    Source,
+    bound_method,
     changed_attributes,
     constructor_of,
     has_convertible_init,
@@ -23,7 +27,7 @@ from gymcore.jit.conversion.source import (
     method_of,
     reached,
 )
-from gymcore.jit.conversion.stores import check_number
+from gymcore.jit.conversion.stores import check_given, check_number
 from gymcore.jit.conversion.syntax import called_name, keywords_of, name_at
 
 __all__ = ["Objects"]
@@ -58,13 +62,25 @@ class Objects(Calls):
         this = Stored(pool.name, pool.layout, pool.sample, row)
         role = f"new_{pool.name}"
         if has_convertible_init(pool.kind):
-            init = method_of(pool.kind, "__init__")
-            return self.converted_call(node, MethodType(init, this), role)  # type: ignore[arg-type]
+            init = bound_method(method_of(pool.kind, "__init__"), this)
+            self._check_arguments(node, pool, self.unit.source_of(init))
+            return self.converted_call(node, init, role)
         source = constructor_of(pool.kind)
         if source is None:
             reason = "has a constructor without source"
             raise self.obstacle(node, reason, "write `__init__`")
-        return self.converted_call(node, MethodType(source.function, this), role, source)
+        self._check_arguments(node, pool, source)
+        return self.converted_call(node, bound_method(source.function, this), role, source)
+
+    def _check_arguments(self, node: ast.Call, pool: Pool, source: Source) -> None:
+        """Refuse arrays that an object would share with a name, or with other objects."""
+        given = [*node.args, *keywords_of(node).values()]
+        for part in given:
+            check_given(self, pool.layout, part)
+        arrays = [name for name, v in source.defaults.items() if isinstance(v, np.ndarray)]
+        if arrays and len(given) < len(source.arguments) - 1:
+            reason = f"has an array as the default of `{arrays[0]}`, which objects would share"
+            raise self.obstacle(node, reason, "pass an array")
 
     def row_of(self, node: ast.expr, pool: Pool) -> str:
         """Return the text of the row of a tuple in a pool."""
@@ -154,7 +170,7 @@ class Objects(Calls):
         record = self.record(node) if name else None
         defined = method_of(record.layout.kind, name) if record is not None else None
         is_method = isinstance(defined, FunctionType) and is_convertible(defined)
-        return MethodType(defined, record) if is_method else None  # type: ignore[arg-type]
+        return bound_method(defined, record) if is_method else None
 
     def _operation(self, node: ast.expr, parts: list[ast.expr], name: str) -> str | None:
         """Return the call of the special method of an operator; None if there are no objects."""
@@ -295,6 +311,8 @@ class Objects(Calls):
         layout = self.unit.layout_of_kind(called)
         if layout is not None and not has_convertible_init(layout.kind):
             return tuple_of(self.record_items(node, layout) or [])
+        if (special := self._special(node.func, "__call__" if called is None else "")) is not None:
+            return self.converted_call(node, special)
         if called is len and node.args and (special := self._special(node.args[0], "__len__")):
             call = ast.copy_location(ast.Call(node.func, [], []), node)
             return self.converted_call(call, special)
@@ -302,13 +320,11 @@ class Objects(Calls):
 
     def _replaced_fields(self, node: ast.Call, method: ast.Attribute, pool: Pool) -> ast.Call:
         """Return a call of the class of a named tuple for a call of `_replace`."""
-        given = keywords_of(node)
-        values = [
-            given.get(name, ast.Attribute(method.value, name, ast.Load()))
-            for name in pool.layout.items or ()
-        ]
-        call = ast.Call(method, [ast.copy_location(value, node) for value in values], [])
-        return ast.copy_location(call, node)
+        given, values = keywords_of(node), list[ast.expr]()
+        for name in pool.layout.items or ():
+            before = ast.copy_location(ast.Attribute(method.value, name, ast.Load()), node)
+            values.append(given.get(name, before))
+        return ast.copy_location(ast.Call(method, values, []), node)
 
     def _attribute(self, node: ast.Attribute) -> str | None:
         layout, owner = self._layout_of_copy(node.value), node.value

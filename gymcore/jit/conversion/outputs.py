@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from gymcore import spaces
 from gymcore.jit.conversion.calls import Calls
 from gymcore.jit.conversion.copies import copied, whole
 from gymcore.jit.conversion.layouts import Layout, is_number, layout_of
+from gymcore.jit.conversion.obstacles import ObstacleFound
 from gymcore.jit.conversion.scope import Alias
 from gymcore.jit.conversion.syntax import called_name, name_at, parsed
 from gymcore.spaces.space import Space
@@ -71,7 +73,9 @@ def write_info(function: Calls, value: ast.expr, clears: bool = False) -> None:
     function.each(write, items)
     written = {getattr(key, "value", None) for key, _ in items}
     for name in sorted(unit.trace.infos.keys() - written) if clears else ():
-        layout = _layout(function, name, value)
+        layout: Layout | None = None
+        with contextlib.suppress(ObstacleFound):  # which is one where the info is written
+            layout = _layout(function, name, value)
         if layout is not None:
             zero = "False" if layout.dtype == np.bool_ and not layout.shape else "0"
             function.emit(f"{prefix}{name}{whole(layout.shape)} = {zero}")
@@ -111,7 +115,8 @@ def _layout(function: Calls, name: str, node: ast.expr) -> Layout | None:
         layout = layout_of(samples)
     except ValueError as problem:
         raise function.obstacle(node, *problem.args) from None
-    if layout.items is not None or len(layout.shape) > 1 or isinstance(samples[0], str):
+    is_text = isinstance(samples[0], str) or np.asarray(samples[0]).dtype.kind in "US"
+    if layout.items is not None or len(layout.shape) > 1 or is_text:
         reason = f"is the info {name!r}, which is neither a number nor a row of numbers"
         raise function.obstacle(node, reason, "leave it out")
     function.unit.info_layouts[name] = layout

@@ -34,8 +34,9 @@ class _Objects(list[object]):
 def with_field(before: Any, field: str, value: Any) -> object:
     """Return the value of an attribute after a field of it, such as `x` or `0`, has changed."""
     if isinstance(before, dict) and isinstance(value, (np.ndarray, _Objects)) and not field:
-        items = _Objects(value) if isinstance(value, _Objects) else _items_like([], value)
-        return dict(zip(before, items, strict=True))  # type: ignore[call-overload]
+        return dict(
+            zip(before, [*value] if isinstance(value, _Objects) else value.tolist(), strict=True)
+        )
     items = items_of(before) if field else None
     key = next((key for key in items or () if _is_part(field, key)), None)
     if items is not None and key is not None:

@@ -288,9 +288,10 @@ class Scope:
         if isinstance(node, ast.Constant):
             return {Kind(type(node.value))}
         kinds = self.unit.trace.kinds_of(self.chain, node)
-        if kinds or not isinstance(node, ast.Name) or self.source.stores[node.id]:
+        if not isinstance(node, ast.Name) or self.source.stores[node.id]:
             return kinds
-        return self.given.get(node.id, set())
+        given = self.given.get(node.id, set())
+        return given if given and self.chain not in self.unit.trace.kinds else kinds or given
 
     def kind(self, node: ast.AST) -> Kind | None:
         """Return the kind of an expression that always had the same one, or None."""
@@ -546,12 +547,23 @@ class Scope:
         kinds = set().union(*map(self.kinds, self.source.loads(name)))
         types, title = {kind.type for kind in kinds} or {list}, local_name(name)
         array = item_of(kinds, self.unit.pools) if types in ({list}, {set}) else None
+        if array is not None and not any(kind.item for kind in kinds):
+            array = self._appended(name, array)
         kind = types.pop()
         if array is None:
             return None
         dtype, shape, item = array
         width = shape[1] if len(shape) > 1 else 0
         return Growing(title, f"{title}_count", width, item, shape[0], kind), dtype, shape
+
+    def _appended(
+        self, name: str, array: tuple[np.dtype, tuple[int, ...], type]
+    ) -> tuple[np.dtype, tuple[int, ...], type]:
+        """Return dtype, shape and type of the items of a local list to which nothing was added."""
+        calls = (n for n in ast.walk(self.source.tree) if isinstance(n, ast.Call))
+        values = (call.args[0] for call in calls if called_name(call) == f"{name}.append")
+        items = {pool.reference for pool in map(self.pool_of, values) if pool is not None}
+        return (np.dtype(np.int64), array[1], items.pop()) if len(items) == 1 else array
 
     def has_rows(self, node: ast.AST) -> bool:
         """Return whether an expression is a list or set of lists or tuples."""

@@ -30,6 +30,7 @@ __all__ = [
     "MUTATING",
     "Source",
     "attributes_in",
+    "bound_method",
     "changed_attributes",
     "changed_by_methods",
     "changed_in_place",
@@ -380,6 +381,11 @@ def is_storable(kind: Any) -> bool:  # mypy does not take every type as hashable
 def method_of(cls: type, name: str) -> object:
     """Return a method, property or attribute of a class as it is defined, or None."""
     return next((vars(owner)[name] for owner in cls.__mro__ if name in vars(owner)), None)
+
+
+def bound_method(function: Any, owner: object) -> MethodType:
+    """Return a function as a method of an object, or of what stands for one."""
+    return MethodType(function, owner)
 
 
 def owner_of(cls: type, function: FunctionType) -> type | None:

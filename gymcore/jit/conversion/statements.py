@@ -8,7 +8,6 @@ import importlib
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from types import MethodType
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from gymcore.jit.conversion.copies import copied, whole
 from gymcore.jit.conversion.expressions import tuple_of
 from gymcore.jit.conversion.keys import Keys
-from gymcore.jit.conversion.layouts import Layout, number_array
+from gymcore.jit.conversion.layouts import NUMBERS, Layout, number_array
 from gymcore.jit.conversion.lists import FUNCTIONS, Growing
 from gymcore.jit.conversion.loops import header, known_rounds, rounds, rounds_of_objects, unrolled
 from gymcore.jit.conversion.obstacles import ObstacleFound
@@ -32,6 +31,7 @@ from gymcore.jit.conversion.scope import (
 )
 from gymcore.jit.conversion.source import (
     MUTATING,
+    bound_method,
     changed_attributes,
     has_convertible_init,
     method_of,
@@ -77,12 +77,27 @@ class Statements(Keys):
 
     def body(self) -> str:
         """Return the text of the function's statements."""
+        if self.role.startswith("new_"):
+            self._set_defaults()
         self._inlined(self.source.tree.body)
         if self.role.startswith("new_"):
             self.emit(f"return {local_name(self.source.self_name)}")
         if len(self.lines) > 1 and self.lines[-1] == "    return":
             self.lines.pop()
         return "\n".join(self.lines).rstrip() or "    pass"
+
+    def _set_defaults(self) -> None:
+        """Emit the assignments of attributes for which the class of a new object has a value."""
+        this = self.bindings[self.source.self_name]
+        assert isinstance(this, Stored)
+        for name, layout in (this.layout.items or {}).items():
+            value = method_of(this.layout.kind, name)
+            is_plain = isinstance(value, NUMBERS) and not (layout.shape or layout.items)
+            if is_plain and layout.dtype is not None and not hasattr(this.layout.kind, "_fields"):
+                field = f"{this.name}_{name}"
+                self.emit(f"{this.field(field)} = {self.value_text(value, self.source.tree)}")
+                if layout.optional:
+                    self.emit(f"{this.field(layout.flag(field))} = True")
 
     # --- blocks ----------------------------------------------------------------------------------
 
@@ -450,7 +465,7 @@ class Statements(Keys):
             self._assign(node, target, node.value if self.is_none(node.value) else loaded(last))
 
     def _assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
-        column = node.col_offset
+        column, value = node.col_offset, self.attribute_of(value)
         base = self._base(value)
         if base is not None and isinstance(target, ast.Tuple):
             observation, *others, info = self._results(node, base, target.elts)
@@ -510,6 +525,8 @@ class Statements(Keys):
         target = target.value if isinstance(target, ast.Subscript) else target
         if not isinstance(target, ast.Attribute):
             return False
+        if target.attr.startswith("__") and target.attr.endswith("__"):
+            raise self.obstacle(target, "is an attribute of Python itself", "assign others")
         record = self.record(target.value)
         if record is not None:  # reading what a lane cannot have is an obstacle
             is_unused = target.attr not in (record.layout.items or {})
@@ -718,7 +735,14 @@ class Statements(Keys):
             used_pairs = [(part, self.items_in(item)) for part, item in pairs if part in used]
             self._assign_each(node, used_pairs)
             return
+        pool = self.pool_of(value)
+        if pool is not None and issubclass(pool.kind, tuple) and isinstance(value, ast.Call):
+            name = self.hidden(f"{pool.name}_row", *target.elts)
+            self.emit(f"{name} = {self.row_text(value)}")
+            self.bindings[name] = Stored(pool.name, pool.layout, pool.sample, name)
+            value = name_at(name, value)
         is_display = isinstance(value, ast.Tuple) or self.table(value) is not None
+        is_display |= pool is not None
         texts = self.elements(value) if is_display else None
         text = ", ".join(texts) if texts else self.flat(value)
         self.emit(f"{self.joined(target.elts)} = {text}", node.col_offset)
@@ -797,7 +821,7 @@ class Statements(Keys):
         if isinstance(value, ast.Call) and is_made and has_convertible_init(layout.kind):
             for part in [*value.args, *keywords_of(value).values()]:
                 check_given(self, layout, part)
-            method = MethodType(layout.kind.__init__, self.embedded(target))  # type: ignore[misc]
+            method = bound_method(method_of(layout.kind, "__init__"), self.embedded(target))
             self.emit(self.converted_call(value, method))
         elif (growing := self.growing(target)) is not None:
             self.emit(self.list_call(growing, "assign", [value]))
@@ -883,6 +907,8 @@ class Statements(Keys):
                 raise self.obstacle(node, "changes a list, deque or set", "write it as a loop")
             self.emit(self.list_call(growing, name, [node.value]))
             return
+        if self.pool_of(target) is not None or self.embedded(target) is not None:
+            raise self.obstacle(node, "changes an object by an operator", "call a method")
         stored, where = self.stored(target), self.text(loaded(target))
         if stored is not None:
             check_number(self, stored.layout, node.value)

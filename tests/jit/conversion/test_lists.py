@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections import deque
 from importlib.util import find_spec
-from textwrap import indent
 
 import numpy as np
 import pytest
@@ -14,6 +11,7 @@ import pytest
 import gymcore as gym
 from gymcore import error, jit, spaces
 from gymcore.jit.conversion.converter import converted_text
+from tests.jit.conversion.rare_statements import is_right
 
 
 class Worm(gym.Env):
@@ -497,20 +495,4 @@ RARE_STATEMENTS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RARE_STATEMENTS)
 def test_code_that_never_ran_is_right_or_refused(name, tmp_path, monkeypatch, interpreted):
-    statements = indent(RARE_STATEMENTS[name].replace("; ", "\n"), " " * 12)
-    text = RARE.format(statements=statements)
-    module = f"rare_{name}"
-    (tmp_path / f"{module}.py").write_text(text)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    cls = importlib.import_module(module).Case
-    monkeypatch.setitem(sys.modules, module, sys.modules[module])
-    try:
-        env = jit.convert(cls, seeds=1, steps=30)()
-    except error.ConversionError as problem:
-        assert problem.obstacles and "not understood" not in str(problem)
-        return
-    original = cls()
-    for each in (original, env):
-        each.reset(seed=1)
-    for action in (1, 2, 9, 0, 3, 0, 5, 4, 0):
-        np.testing.assert_array_equal(original.step(action)[0], env.step(action)[0])
+    is_right(f"rare_{name}", RARE, RARE_STATEMENTS[name], tmp_path, monkeypatch)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-import sys
 from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 from importlib.util import find_spec
-from textwrap import indent
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +14,7 @@ import pytest
 
 import gymcore as gym
 from gymcore import error, jit, spaces
+from tests.jit.conversion.rare_statements import is_right
 
 
 class Enemy:
@@ -544,33 +542,46 @@ RARE_STATEMENTS = {
     "unused_name": "task = self.tasks[7]",
     "index_of_a_test": "self.jobs[u > 0.5].load = 3.0",
     "walrus": "(n := len(self.jobs)); self.r = n",
+    "two_lists": "self.done.append(self.tasks[0]); self.done[-1].size += 1.0",
+    "in_a_name": "last = self.tasks.pop(); last.due = 9; self.tasks.append(last)",
+    "several_names": "best = None\nfor j in self.jobs:\n"
+    "    if best is None or j.load < best.load: best = j\nbest.rank = 7",
+    "temporary_list": "big = [j for j in self.jobs if j.load > 0.6]\nfor j in big: j.load += 1.0",
+    "appended": "big = []\nfor j in self.jobs:\n    if j.rank < 2: big.append(j)\n"
+    "if big: big[0].load = 5.0; self.r = len(big)",
+    "smallest": "self.r = min(self.jobs, key=lambda j: (j.rank, -j.load)).load",
+    "largest_or_none": "t = max(self.tasks[:0], key=lambda t: t.size, default=None)\n"
+    "self.r = 1.0 if t is None else 2.0",
+    "sorted": "self.jobs = sorted(self.jobs, key=lambda j: j.load, reverse=True)",
+    "sort": "self.tasks.sort(key=lambda t: -t.size)",
+    "remove": "self.jobs.remove(self.jobs[1])",
+    "equal_data": "self.r = self.jobs.index(Job(0.5, 2)) if Job(0.5, 2) in self.jobs else 9",
+    "equal_tuples": "self.r = self.points.count((1, 0.5)) + self.points.count(Point(2, 1.5))",
+    "shuffle": "self.np_random.shuffle(self.jobs)",
+    "choice": "self.r = self.tasks[int(self.np_random.integers(len(self.tasks)))].size",
+    "pop_in_a_loop": "for t in self.tasks:\n    if t.size > 0.4: self.tasks.pop(0)\n"
+    "    self.r += t.size",
+    "assigned_in_a_loop": "for j in self.jobs: self.jobs = [Job(j.load + 1.0)]; self.r += j.load",
+    "enumeration": "for k, j in enumerate(self.jobs): j.rank = k",
+    "two_lists_at_once": "for t, j in zip(self.tasks, self.jobs): t.size, j.load = j.load, t.size",
+    "unpacked": "x, y = self.points[0]; self.r = x + y",
+    "replaced": "self.points[0] = self.points[0]._replace(x=5)",
 }
+# Those that are refused; all others are right.
+REFUSED = frozenset(
+    (
+        *("and_pop", "keyword_order", "walrus", "lazy", "generator"),
+        *("float_for_an_integer", "half", "tuple_for_an_object", "too_many"),
+        *("setter", "class_attribute", "field_of_a_tuple", "swap_arrays", "shared_array"),
+    )
+)
 
 
 @pytest.mark.parametrize("name", RARE_STATEMENTS)
 def test_code_that_never_ran_is_right_or_refused(name, tmp_path, monkeypatch, interpreted):
-    statements = indent(RARE_STATEMENTS[name].replace("; ", "\n"), " " * 12)
-    module = f"rare_objects_{name}"
-    (tmp_path / f"{module}.py").write_text(RARE.format(statements=statements))
-    monkeypatch.syspath_prepend(str(tmp_path))
-    cls = importlib.import_module(module).Case
-    monkeypatch.setitem(sys.modules, module, sys.modules[module])
-    try:
-        env = jit.convert(cls, seeds=1, steps=30)()
-    except error.ConversionError as problem:
-        assert problem.obstacles and "not understood" not in str(problem)
-        return
-    original = cls()
-    for each in (original, env):
-        each.reset(seed=1)
-    for action in (1, 2, 9, 0, 3, 0, 5, 4):
-        try:
-            wanted = original.step(action)[0]
-        except Exception as problem:
-            with pytest.raises(type(problem)):
-                env.step(action)
-            return
-        np.testing.assert_array_equal(wanted, env.step(action)[0])
+    statements = RARE_STATEMENTS[name]
+    converts = is_right(f"rare_objects_{name}", RARE, statements, tmp_path, monkeypatch)
+    assert converts == (name not in REFUSED)
 
 
 class Lanes(gym.Env):
