@@ -73,7 +73,7 @@ TESTED_TOGETHER = {
         "jit/test_compiled_functions.py"
     ),
     "jit/compiler": "jit/test_{compiled,code_files}.py",
-    "jit/conversion/{assembly,calls,copies,expressions}": "jit/conversion/test_converter.py",
+    "jit/conversion/{assembly,assignments,calls,copies,expressions}": "jit/conversion/test_converter.py",
     "jit/conversion/{generators,keys,pools,stores}": "jit/conversion/test_objects.py",
     "jit/conversion/{layouts,loops,obstacles,outputs}": "jit/conversion/test_converter.py",
     "jit/conversion/{proof,rendering,scope,source}": "jit/conversion/test_converter.py",

@@ -50,10 +50,6 @@ _AS_A_VALUE = "is an object that is used as a value", "use its attributes"
 class Objects(Calls):
     """Objects and named tuples in the state."""
 
-    def store(self, target: ast.expr, stored: Stored, value: ast.expr) -> None:
-        """Emit the assignment of a part of the state; `Statements` converts it."""
-        raise NotImplementedError
-
     # --- rows of pools ---------------------------------------------------------------------------
 
     def _new(self, node: ast.Call, pool: Pool) -> str:
