@@ -20,7 +20,7 @@ from gymcore import spaces
 from gymcore.jit.conversion.copies import whole
 from gymcore.jit.conversion.expressions import word_in
 from gymcore.jit.conversion.layouts import Layout, is_number, items_of, leaves, number_array
-from gymcore.jit.conversion.pools import Numbering
+from gymcore.jit.conversion.pools import references_in, release_text
 from gymcore.jit.conversion.scope import Known
 from gymcore.jit.conversion.statements import Statements
 from gymcore.jit.conversion.unit import Helper, Restart, Unit, local_name
@@ -103,7 +103,8 @@ def _other_functions(unit: Unit) -> Iterator[str]:
 def _release(unit: Unit, step: str) -> str:
     """Return the statement that frees the rows of pools, if `step` creates objects."""
     creates = any(f"row_for_{pool.name}(" in unit.with_helpers(step) for pool in unit.all_pools())
-    return f"    {unit.release_call()}\n" if creates else ""
+    text = release_text(unit.layouts.items(), unit.all_pools(), unit.pools)
+    return f"    {unit.call('release_rows', text)}\n" if creates else ""
 
 
 def _root(unit: Unit, name: str, root: str) -> tuple[str, str]:
@@ -120,10 +121,12 @@ def _initial(unit: Unit, code: str) -> Iterator[str]:
     """Yield assignments of attributes that the code uses and only `__init__` assigns."""
     layouts = ((n, v) for n, v in unit.layouts.items() if n not in unit.assigned_by_reset)
     waiting = [(name, layout, unit.trace.initial.get(name)) for name, layout in layouts]
-    numbering = Numbering(unit.numbering.references)
+    numbering = unit.numbering.empty()
+    for name, _, value in waiting:
+        numbering.add(value, name)
     waiting = [(name, layout, numbering.numbered(value, name)) for name, layout, value in waiting]
     for pool in unit.all_pools():
-        rows = [*numbering.rows(pool.name, pool.reference)]
+        rows = numbering.rows[pool.reference]
         if rows and word_in(f"state.{pool.used}", code):
             yield f"state.{pool.used}[: {len(rows)}] = True"
         waiting += _columns(pool.name, pool.layout, rows, pool.size)
@@ -208,7 +211,9 @@ def _module_text(
     if draws:
         arguments = "".join(f", {n}={v!r}" for n, v in kwargs.items() if n != "render_mode")
         present = {field.name for field in fields}
-        references = {f: pool.name for f, pool in unit.referring_fields() if f in present}
+        layouts = [*unit.layouts.items(), *((p.name, p.layout) for p in unit.all_pools())]
+        pairs = ((name, pool.name) for name, _, pool in references_in(layouts, unit.pools))
+        references = {name: pool for name, pool in pairs if name in present}
         arguments = (f", references={references!r}" if references else "") + arguments
         path = f"{cls.__module__}:{cls.__qualname__}"
         body += ["", "def render(state, parameters):"]

@@ -8,7 +8,6 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from types import MethodType
-from typing import Any
 
 import numpy as np
 
@@ -139,8 +138,8 @@ class Calls(Expressions):
             if text is not None:
                 return text
             return self._foreign(node, called)
-        elif isinstance(getattr(called, "__self__", None), dict) and node.args:
-            return self._get(node)
+        elif called_name(node).endswith(".get") and (text := self._get(node)) is not None:
+            return text
         elif called is not None and name_of(called) is None and not _is_array_method(called):
             return self._foreign(node, called)
         value_of_test = node.args[0] if called is bool and node.args else None
@@ -177,20 +176,31 @@ class Calls(Expressions):
                 return text
         return self._library_call(node, called)
 
-    def _get(self, node: ast.Call) -> str:
-        """Return the text of the method `get` of a constant dict of numbers."""
-        called, default = self.called(node), node.args[1] if len(node.args) == 2 else None
-        items: dict[Any, Any] = getattr(called, "__self__", {})
-        is_get = getattr(called, "__name__", "") == "get"
-        values = [*items.values()]
-        if not is_get or default is None or not all(isinstance(v, NUMBERS) for v in values):
-            return self._foreign(node, called)
-        texts = ((self.value_text(k, node), self.value_text(v, node)) for k, v in items.items())
-        lines = [f"    if key == {key}:\n        return {value}" for key, value in texts]
+    def _get(self, node: ast.Call) -> str | None:
+        """Return the text of the method `get` of a dict of numbers; None for others."""
+        owner = getattr(self.called(node), "__self__", None)
+        stored = self.stored(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        if isinstance(owner, dict):
+            numbers = all(isinstance(value, NUMBERS) for value in owner.values())
+            values = [self.value_text(value, node) for value in owner.values()] if numbers else None
+            keys = [*owner]
+        elif (
+            stored is not None
+            and stored.layout.kind is dict
+            and isinstance(node.func, ast.Attribute)
+        ):
+            keys = [*(stored.layout.keys or stored.layout.items or ())]
+            values = self.elements(node.func.value)
+        else:
+            return None
+        if values is None or len(values) != len(keys) or len(node.args) != 2:
+            reason = "calls `get` without a default, or of a dict of other values than numbers"
+            raise self.obstacle(node, reason, "write it with `if`")
+        pairs = zip((self.value_text(key, node) for key in keys), values, strict=True)
+        lines = [f"    if key == {key}:\n        return {value}" for key, value in pairs]
         body = "\n".join([*lines, "    return default"])
-        return self.unit.call(
-            "value_of_key", body, key=self.flat(node.args[0]), default=self.flat(default)
-        )
+        arguments = {"key": self.flat(node.args[0]), "default": self.flat(node.args[1])}
+        return self.unit.call("value_of_key", body, **arguments)
 
     def _foreign(self, node: ast.Call, called: object) -> str:
         """Return the text of a call that compiled code cannot make, if it is known."""
@@ -266,6 +276,8 @@ class Calls(Expressions):
         growing = self.growing(owner)
         if growing is not None and name in (*FUNCTIONS[growing.kind], *_OF_ENDS, "clear"):
             return self.list_call(growing, name, node.args)
+        if name == "get" and (text := self._get(node)) is not None:
+            return text
         if self.is_generator(owner) or self.bound(owner):
             return None
         if name in ("item", "tolist") and not node.args:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import indent
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from gymcore.jit.conversion.layouts import (
 )
 from gymcore.jit.conversion.source import is_storable
 
-__all__ = ["Numbering", "Pool", "pool_name", "pools_of"]
+__all__ = ["Numbering", "Pool", "pool_name", "pools_of", "references_in", "release_text"]
 
 
 _LISTS = list, deque
@@ -64,13 +65,44 @@ class Numbering:
         references: The type of the numbers for each class, and for each list of tuples by the name
             of its fields.
         objects: The objects for each of these types.
+        rows: The attributes of each of these objects, in which objects are numbers, too.
     """
 
-    def __init__(self, references: Mapping[object, type[Reference]]) -> None:
-        """Number no objects yet."""
-        self.references = references
+    def __init__(
+        self, references: Mapping[object, type[Reference]], names: Mapping[object, str]
+    ) -> None:
+        """Number no objects yet.
+
+        Args:
+            references: The type of the numbers by class, and by list of tuples.
+            names: The names of the pools, likewise.
+        """
+        self.references, self.names = references, {references[key]: names[key] for key in names}
         self.objects: dict[type[Reference], list[object]] = {r: [] for r in references.values()}
+        self.rows: dict[type[Reference], list[dict[str, object]]] = {r: [] for r in self.objects}
         self._numbers: dict[int, Reference] = {}
+
+    def empty(self) -> Numbering:
+        """Return numbers of the same types for other objects."""
+        return Numbering(self.references, {k: self.names[r] for k, r in self.references.items()})
+
+    def add(self, value: object, name: str) -> dict[type[Reference], int]:
+        """Number the objects in a value; return how many of each type it is the first to have."""
+        before = {reference: len(objects) for reference, objects in self.objects.items()}
+        self.numbered(value, name)
+        is_done = False
+        while not is_done:
+            is_done = True
+            for reference, objects in self.objects.items():
+                for item in objects[len(self.rows[reference]) :]:
+                    pool, is_done = self.names[reference], False
+                    items = (items_of(item) or {}).items()
+                    row = {key: self.numbered(part, f"{pool}_{key}") for key, part in items}
+                    self.rows[reference].append(row)
+        return {
+            reference: len(objects) - before[reference]
+            for reference, objects in self.objects.items()
+        }
 
     def numbered(self, value: Any, name: str) -> object:
         """Return a value with the numbers of objects in their place.
@@ -104,12 +136,6 @@ class Numbering:
             self.objects[reference].append(value)
         return self._numbers[id(value)]
 
-    def rows(self, pool: str, reference: type[Reference]) -> Iterator[dict[str, object]]:
-        """Yield the attributes of each object with numbers of a type, also of those met then."""
-        for value in self.objects[reference]:
-            items = (items_of(value) or {}).items()
-            yield {key: self.numbered(item, f"{pool}_{key}") for key, item in items}
-
 
 def pools_of(
     samples: Mapping[str, list[object]], wanted: set[type], created: Mapping[type, int]
@@ -127,27 +153,24 @@ def pools_of(
     names = dict[object, str]()
     for key, kind in kinds.items():
         names[key] = key if isinstance(key, str) else pool_name(kind)
-        while any(_is_part(name.lstrip("_"), names[key]) for name in samples if name != key):
-            names[key] += "_row"
+        others = {name.lstrip("_") for name in samples if name != key}
+        others |= {name for other, name in names.items() if other != key}
+        while any(_is_part(o, names[key]) or _is_part(names[key], o) for o in others):
+            names[key] = f"object_{names[key]}"
     references = {key: type(kind.__name__, (Reference,), {}) for key, kind in kinds.items()}
-    numbering = Numbering(references)
+    numbering = Numbering(references, names)
     live = dict.fromkeys(references.values(), 0)
     for name, values in samples.items():
         counts = []
         for value in values:
-            before = {r: len(objects) for r, objects in numbering.objects.items()}
             with contextlib.suppress(RecursionError):  # an obstacle where it is used
-                numbering.numbered(value, name)
-            counts.append({r: len(o) - before[r] for r, o in numbering.objects.items()})
+                counts.append(numbering.add(value, name))
         for reference in live:
             live[reference] += max((count[reference] for count in counts), default=0)
-    rows: dict[object, list[dict[str, object]]] = {}
-    for _ in kinds:  # the objects of one pool may have those of another one
-        rows = {key: [*numbering.rows(names[key], r)] for key, r in references.items()}
     pools = []
     for key, reference in references.items():
         parts = dict[str, Layout]()
-        for attribute, column in columns_of(rows[key]):
+        for attribute, column in columns_of(numbering.rows[reference]):
             try:
                 parts[attribute] = layout_of(column)
             except ValueError:  # an obstacle where it is used
@@ -158,6 +181,62 @@ def pools_of(
         sample = objects[0] if objects else None
         pools.append(Pool(names[key], kinds[key], reference, layout, size, sample))
     return pools, numbering
+
+
+def references_in(
+    layouts: Iterable[tuple[str, Layout]], pools: Mapping[object, Pool]
+) -> Iterator[tuple[str, Layout, Pool]]:
+    """Yield name and layout of each field that has rows of a pool, and the pool.
+
+    Args:
+        layouts: Name and layout of parts of the state, or of the objects of a pool.
+        pools: The pools by type of references.
+    """
+    parts = [*layouts]
+    for name, layout in parts:
+        parts += [(f"{name}_{key}", part) for key, part in (layout.items or {}).items()]
+        pool = pools.get(layout.item if layout.shape else layout.kind)
+        if pool is not None and layout.dtype is not None:
+            yield name, layout, pool
+
+
+def release_text(
+    layouts: Iterable[tuple[str, Layout]],
+    pools: Sequence[Pool],
+    by_reference: Mapping[object, Pool],
+) -> str:
+    """Return the statements that free the rows of pools to which nothing in the state refers.
+
+    Args:
+        layouts: Name and layout of each attribute of the state.
+        pools: The pools.
+        by_reference: The pools by type of references.
+    """
+    lines = [f"state.{pool.used}[:] = False" for pool in pools]
+    lines += [_marks(*part) for part in references_in(layouts, by_reference)]
+    inner = [
+        f"for row in np.flatnonzero(state.{pool.used}):\n{indent(_marks(*part, '[row]'), '    ')}"
+        for pool in pools
+        for part in references_in([(pool.name, pool.layout)], by_reference)
+    ]
+    if inner:  # objects refer to others, to which those refer in turn
+        body = "\n".join(["is_done = True", *inner])
+        lines += ["is_done = False", f"while not is_done:\n{indent(body, '    ')}"]
+    return indent("\n".join(lines), "    ")
+
+
+def _marks(name: str, layout: Layout, pool: Pool, row: str = "") -> str:
+    """Return the statements that mark the rows to which a field, or a row of it, refers."""
+    text, mark = f"state.{name}{row}", f"state.{pool.used}[number] = True"
+    if row:
+        mark = f"if not state.{pool.used}[number]:\n    {mark}\n    is_done = False"
+    if layout.grows:
+        text = f"{text}[: state.{layout.length(name)}{row}[0]]"
+    items = text if layout.shape else f"({text},)"
+    mark = f"for number in {items}:\n{indent(mark, '    ')}"
+    if layout.optional:
+        mark = f"if state.{layout.flag(name)}{row}:\n{indent(mark, '    ')}"
+    return mark
 
 
 def pool_name(kind: type) -> str:

@@ -102,7 +102,7 @@ def _instance(
     objects: dict[str, object] = {}
     for _ in range(_MOST_STEPS):
         for value in _objects_in([*vars(env).values()], set()):
-            names = (n for n in pools - objects.keys() if n.startswith(pool_name(type(value))))
+            names = (n for n in pools - objects.keys() if n.endswith(pool_name(type(value))))
             objects |= {name: copy.deepcopy(value) for name in names}
         parts = ((name, _part(vars(env), name)) for name in pools - objects.keys())
         objects |= {name: items[0] for name, items in parts if items}  # lists of tuples

@@ -7,7 +7,6 @@ import builtins
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from textwrap import indent
 from typing import NamedTuple
 
 import numpy as np
@@ -256,57 +255,6 @@ class Unit:
     def all_pools(self) -> list[Pool]:
         """Return the pools."""
         return [pool for kind, pool in self.pools.items() if kind is pool.reference]
-
-    def release_call(self) -> str:
-        """Return the call of a function that frees the rows that nothing in the state refers to."""
-        parts, lines = [(name, layout, "") for name, layout in self.layouts.items()], list[str]()
-        for pool in self.all_pools():
-            items = (pool.layout.items or {}).items()
-            parts += [(f"{pool.name}_{key}", layout, pool.name) for key, layout in items]
-            lines += [f"    before_{pool.name} = state.{pool.used}.copy()"]
-            lines += [f"    state.{pool.used}[:] = False"]
-        lines += [line for part in parts for line in self.marks(*part)]
-        return self.call("release_rows", "\n".join(lines))
-
-    def referring_fields(self) -> Iterator[tuple[str, Pool]]:
-        """Yield the fields with rows of pools, and the pool of each."""
-        parts = [*self.layouts.items(), *((pool.name, pool.layout) for pool in self.all_pools())]
-        for name, layout in parts:
-            parts += [(f"{name}_{key}", part) for key, part in (layout.items or {}).items()]
-            pool = self.pools.get(layout.item if layout.shape else layout.kind)
-            if pool is not None and layout.dtype is not None:
-                yield name, pool
-
-    def marks(self, name: str, layout: Layout, owner: str) -> list[str]:
-        """Return the statements that mark the rows of pools to which a part of the state refers.
-
-        Args:
-            name: The name of its fields.
-            layout: Its layout.
-            owner: The name of the pool that has it; empty if the state itself has it.
-        """
-        parts = (layout.items or {}).items()
-        lines = [line for key, part in parts for line in self.marks(f"{name}_{key}", part, owner)]
-        pool = self.pools.get(layout.item if layout.shape else layout.kind)
-        if pool is None or layout.dtype is None:
-            return lines
-        row = "[row]" if owner else ""
-        text = f"state.{name}{row}"
-        mark = f"state.{pool.used}[number] = True"
-        if layout.grows:
-            mark = f"for number in {text}[: state.{layout.length(name)}{row}[0]]:\n    {mark}"
-        elif layout.shape:
-            mark = f"for number in {text}:\n    {mark}"
-        else:
-            mark = mark.replace("number", text)
-        mark = (
-            f"if state.{layout.flag(name)}{row}:\n{indent(mark, '    ')}"
-            if layout.optional
-            else mark
-        )
-        if owner:
-            mark = f"for row in np.flatnonzero(before_{owner}):\n{indent(mark, '    ')}"
-        return [*lines, indent(mark, "    ")]
 
     def layout_of_kind(self, kind: object) -> Layout | None:
         """Return the layout of the objects or named tuples of a class; None for other types."""
