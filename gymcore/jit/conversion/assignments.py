@@ -157,10 +157,22 @@ class Assignments(Keys):
         elif (growing := self.growing(loaded(target))) is not None:
             self.check_sharing(value, self.growing(value))
             self.emit(self.list_call(growing, "assign", [value]))
+        elif isinstance(target, ast.Subscript) and self.pool_of_items(target.value) is not None:
+            self._assign_object(target, value)
         elif isinstance(target, ast.Subscript) and ast.unparse(target.value) in self.outputs:
             write_info(self, ast.Dict([target.slice], [value]))
         else:
             self.emit(f"{self.text(target)} = {self.flat(value)}", column)
+
+    def _assign_object(self, target: ast.Subscript, value: ast.expr) -> None:
+        """Emit the assignment of an item of a list of objects or tuples."""
+        pool = self.pool_of_items(target.value)
+        assert pool is not None
+        if isinstance(target.slice, ast.Slice):
+            raise self.obstacle(target, "assigns several objects", "assign each of them")
+        if pool.kind is not tuple:
+            self.check_objects(ast.copy_location(ast.List([value], ast.Load()), value), pool)
+        self.emit(f"{self.row_text(target)} = {self.item_text(value, pool)}", target.col_offset)
 
     def _check_frozen(self, target: ast.expr) -> None:
         """Refuse to assign a field of a named tuple or of a frozen data class."""
@@ -405,7 +417,7 @@ class Assignments(Keys):
         if pool is not None and issubclass(pool.kind, tuple) and isinstance(value, ast.Call):
             name = self.hidden(f"{pool.name}_row", *target.elts)
             self.emit(f"{name} = {self.row_text(value)}")
-            self.bindings[name] = Stored(pool.name, pool.layout, pool.sample, name)
+            self.bindings[name] = Stored.in_pool(pool, name)
             value = name_at(name, value)
         is_display = isinstance(value, ast.Tuple) or self.table(value) is not None
         is_display |= pool is not None

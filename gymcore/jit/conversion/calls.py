@@ -352,7 +352,7 @@ class Calls(Expressions):
             if pool is not None and pool.kind is not tuple and is_new:
                 self.check_objects(items, pool)
         is_search = name == "remove" and pool is not None
-        texts = [""] if is_search else [self._item_text(arg, pool) for arg in args] or ["-1"]
+        texts = [""] if is_search else [self.item_text(arg, pool) for arg in args] or ["-1"]
         if name in ("assign", "extend", "update") and growing.items in texts[-1]:
             is_display = self.elements(args[-1]) is not None
             texts[-1] = texts[-1] if is_display else f"({texts[-1]}).copy()"
@@ -391,7 +391,7 @@ class Calls(Expressions):
             reason = f"is not known to be an object of {pool.kind.__name__}"
             raise self.obstacle(nodes[0] if nodes else items, reason, "write a call of the class")
 
-    def _item_text(self, node: ast.expr, pool: Pool | None) -> str:
+    def item_text(self, node: ast.expr, pool: Pool | None) -> str:
         """Return the text of an item or items of a list; `yield` may have a tuple without `()`."""
         if pool is not None and pool.kind is tuple:
             if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
@@ -625,9 +625,7 @@ class Calls(Expressions):
             return {name: record}, {}
         pool = self.pool_of(part)
         if is_constant and pool is not None and pool.kind is not tuple and not self.flag_of(part):
-            return {name: Stored(pool.name, pool.layout, pool.sample, title)}, {
-                title: self.row_text(part)
-            }
+            return {name: Stored.in_pool(pool, title)}, {title: self.row_text(part)}
         if is_constant and known is not None and not isinstance(known.value, NUMBERS):
             return {name: known}, {}
         growing = self.growing(part) if is_constant and known is None else None

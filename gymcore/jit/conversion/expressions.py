@@ -159,7 +159,7 @@ class Expressions(Scope):
 
     def tuple_at(self, pool: Pool, row: str) -> str:
         """Return the text of a tuple with the items of a row of a pool."""
-        stored = Stored(pool.name, pool.layout, pool.sample, "row")
+        stored = Stored.in_pool(pool, "row")
         copies = (
             f"{stored.field(f.name)}{'.copy()' * bool(f.shape)}"
             for f in pool.layout.parts(pool.name)

@@ -111,7 +111,7 @@ class Keys(Objects):
         name = "item"
         if isinstance(key, ast.Lambda) and len(key.args.args) == 1 and not key.args.defaults:
             name = key.args.args[0].arg
-        item = Stored(pool.name, pool.layout, pool.sample, "item") if pool else Alias("item")
+        item = Stored.in_pool(pool, "item") if pool else Alias("item")
         self.bindings[name] = item
         if isinstance(key, ast.Lambda):
             text = self.flat(key.body)

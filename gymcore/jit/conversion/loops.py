@@ -96,8 +96,7 @@ def rounds_of_objects(
     if pool is None or len(lengths) != 1 or name in function.unit.resized:
         return None
     rows = (f"state.{name}[{k}]" for k in range(lengths.pop()))
-    first = Stored(pool.name, pool.layout, pool.sample)
-    return [{ast.unparse(target): first._replace(place=row)} for row in rows]
+    return [{ast.unparse(target): Stored.in_pool(pool, row)} for row in rows]
 
 
 def _parallel_rounds(
@@ -268,7 +267,7 @@ def _over_rows(
         return None
     text = function.rows_text(items) + _copy(function, items)
     row = function.hidden(f"{pool.name}_row", target)
-    stored = Stored(pool.name, pool.layout, pool.sample, row)
+    stored = Stored.in_pool(pool, row)
     texts = [stored.field(field.name) for field in pool.layout.parts(pool.name)]
     value = tuple_of(texts) if isinstance(target, ast.Name) else ", ".join(texts)
     first = f"{function.text(target)} = {value}"

@@ -55,7 +55,7 @@ class Objects(Calls):
     def _new(self, node: ast.Call, pool: Pool) -> str:
         """Return the call of a function that creates an object in a pool."""
         row = self.unit.call(f"row_for_{pool.name}", _ROW_FOR.format(used=pool.used))
-        this = Stored(pool.name, pool.layout, pool.sample, row)
+        this = Stored.in_pool(pool, row)
         role = f"new_{pool.name}"
         if has_convertible_init(pool.kind):
             init = bound_method(method_of(pool.kind, "__init__"), this)
@@ -125,7 +125,7 @@ class Objects(Calls):
             return "False"
         if any(part.shape or part.optional or part.items for part in parts):
             raise self.obstacle(node, "compares tuples", "compare their items")
-        stored = Stored(pool.name, pool.layout, pool.sample, "row")
+        stored = Stored.in_pool(pool, "row")
         pairs = [f"{stored.field(f.name)} == value[{k}]" for k, f in enumerate(fields)]
         body = f"    return {' and '.join(pairs)}"
         return self.unit.call(f"is_{pool.name}", body, row=row, value=value)
@@ -135,7 +135,7 @@ class Objects(Calls):
         defined, fields = method_of(pool.kind, "__eq__"), pool.layout.parts(pool.name)
         if defined is method_of(object, "__eq__"):
             return f"{row} == {value}"
-        left = Stored(pool.name, pool.layout, pool.sample, row)
+        left = Stored.in_pool(pool, row)
         right = left._replace(place=value)
         if isinstance(defined, FunctionType) and is_convertible(defined):
             before = dict(self.bindings)

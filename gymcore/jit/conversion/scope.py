@@ -97,6 +97,11 @@ class Stored(NamedTuple):
         """Return the text of a field of it."""
         return f"state.{name}[{self.place}]" if self.place else f"state.{name}"
 
+    @classmethod
+    def in_pool(cls, pool: Pool, row: str) -> Stored:
+        """Return the object in a row of a pool."""
+        return cls(pool.name, pool.layout, pool.sample, row)
+
     def at_key(self, place: str) -> Stored:
         """Return the number of a dict whose numbers are in an array, at a place in it."""
         layout = Layout(self.layout.item, self.layout.dtype, self.layout.shape[1:])
@@ -436,7 +441,7 @@ class Scope:
         pool = self.pool_of(node)
         if pool is None:
             return None
-        return Stored(pool.name, pool.layout, pool.sample, self.row_text(node))
+        return Stored.in_pool(pool, self.row_text(node))
 
     def pool_of(self, node: ast.AST) -> Pool | None:
         """Return the pool whose objects an expression has, None apart; None for others."""
