@@ -477,6 +477,8 @@ class Scope:
             method = node.func
             if isinstance(method, ast.Attribute) and method.attr in ("pop", "popleft"):
                 return self.pool_of_items(method.value)
+            if isinstance(method, ast.Attribute) and method.attr == "_replace":
+                return self.pool_of(method.value)
             is_choice = called in (min, max) and len(node.args) == 1
             return self.pool_of_items(node.args[0]) if is_choice else None
         if not isinstance(node, ast.Name):
