@@ -207,12 +207,16 @@ def release_text(
 ) -> str:
     """Return the statements that free the rows of pools to which nothing in the state refers.
 
+    They do so when half of the rows of a pool are used.
+
     Args:
         layouts: Name and layout of each attribute of the state.
         pools: The pools.
         by_reference: The pools by type of references.
     """
-    lines = [f"state.{pool.used}[:] = False" for pool in pools]
+    tests = [f"2 * state.{pool.used}.sum() < len(state.{pool.used})" for pool in pools]
+    lines = [f"if {' and '.join(tests)}:\n    return"]
+    lines += [f"state.{pool.used}[:] = False" for pool in pools]
     lines += [_marks(*part) for part in references_in(layouts, by_reference)]
     inner = [
         f"for row in np.flatnonzero(state.{pool.used}):\n{indent(_marks(*part, '[row]'), '    ')}"
