@@ -12,29 +12,29 @@ from gymcore.jit.conversion.syntax import keywords_of, name_at
 
 __all__ = ["Keys"]
 
+# Their variables have names that those of the original do not keep (`RESERVED`).
 _EXTREME = """\
-    if len(items) == 0:
+    if len(each_of) == 0:
         {empty}
-    best = items[0]
-    item = best
-    best_key = {key}
-    for item in items:
-        item_key = {key}
-        if item_key {operator} best_key:
-            best, best_key = item, item_key
-    return best"""
+    each = each_of[0]
+    result, result_key = each, {key}
+    for each in each_of[1:]:
+        each_key = {key}
+        if each_key {operator} result_key:
+            result, result_key = each, each_key
+    return result"""
 _SORTED = """\
-    result = items.copy()
-    for k in range(1, len(result)):
-        item, place = result[k], k
-        item_key = {key}
-        while place > 0:
-            item = result[place - 1]
+    result = each_of.copy()
+    for count in range(1, len(result)):
+        each, place_of_each = result[count], count
+        each_key = {key}
+        while place_of_each > 0:
+            each = result[place_of_each - 1]
             if not {before}:
                 break
-            result[place] = item
-            place -= 1
-        result[place] = items[k]
+            result[place_of_each] = each
+            place_of_each -= 1
+        result[place_of_each] = each_of[count]
     return result"""
 
 
@@ -65,13 +65,13 @@ class Keys(Objects):
             raise self.obstacle(node, "has other arguments", "write it as a loop")
         empty = f'raise ValueError("{name}() arg is an empty sequence")'
         if default is not None:
-            empty = "return default"
+            empty = "return default_of_each"
         operator = "<" if name == "min" else ">"
         text = self._key_text(key, items)
         body = _EXTREME.format(empty=empty, key=text, operator=operator)
-        arguments = {"items": self._items_text(items), **self._free(key, body)}
+        arguments = {"each_of": self._items_text(items), **self._free(key, body)}
         if default is not None:
-            arguments["default"] = self.flat(default)
+            arguments["default_of_each"] = self.flat(default)
         result = self.unit.call(f"{name}_by_key", body, **arguments)
         pool = self.pool_of_items(items)
         return self.tuple_at(pool, result) if pool and pool.kind is tuple else result
@@ -84,10 +84,10 @@ class Keys(Objects):
         if given or is_reversed is None or (key is None and (pool or self.has_rows(items))):
             reason = "has other arguments, a `reverse` that varies, or objects without `key`"
             raise self.obstacle(node, reason, "write it as a loop")
-        text = "item" if key is None else self._key_text(key, items)
+        text = "each" if key is None else self._key_text(key, items)
         operator = ">" if is_reversed.value else "<"
-        body = _SORTED.format(key=text, before=f"(item_key {operator} {text})")
-        arguments = {"items": self._items_text(items)}
+        body = _SORTED.format(key=text, before=f"(each_key {operator} {text})")
+        arguments = {"each_of": self._items_text(items)}
         arguments |= self._free(key, body) if key is not None else {}
         return self.unit.call("sorted_by_key", body, **arguments)
 
@@ -102,16 +102,16 @@ class Keys(Objects):
         return f"np.array([{', '.join(texts)}])" if texts and is_display else self.flat(items)
 
     def _key_text(self, key: ast.expr, items: ast.expr) -> str:
-        """Return the text of the key of `item`."""
+        """Return the text of the key of `each`."""
         pool = self.pool_of_items(items)
         before = dict(self.bindings)
         for part in ast.walk(key):
             if isinstance(part, ast.NamedExpr) or self.changed_by(part) or self.draws(part):
                 raise self.obstacle(key, "is a key with an effect", "write it as a loop")
-        name = "item"
+        name = "each"
         if isinstance(key, ast.Lambda) and len(key.args.args) == 1 and not key.args.defaults:
             name = key.args.args[0].arg
-        item = Stored.in_pool(pool, "item") if pool else Alias("item")
+        item = Stored.in_pool(pool, "each") if pool else Alias("each")
         self.bindings[name] = item
         if isinstance(key, ast.Lambda):
             text = self.flat(key.body)
@@ -119,10 +119,12 @@ class Keys(Objects):
             call = ast.copy_location(ast.Call(key, [name_at(name, key)], []), key)
             text = self.flat(call)
         self.bindings = before
+        if word_in("rng", self.unit.with_helpers(text)):
+            raise self.obstacle(key, "is a key that draws", "write it as a loop")
         return text
 
     def _free(self, key: ast.expr, body: str) -> dict[str, str]:
         """Return the local variables that a key uses."""
-        targets = {a.arg for a in key.args.args} if isinstance(key, ast.Lambda) else {"item"}
+        targets = {a.arg for a in key.args.args} if isinstance(key, ast.Lambda) else {"each"}
         names = sorted(n for n in free_names(self, key, targets) if word_in(n, body))
         return dict(zip(names, names, strict=True))

@@ -42,6 +42,7 @@ RESERVED = frozenset(
         *("state", "parameters", "rng", "observation", "info", "jit", "np", "math", "spaces"),
         *("reset", "step", "observe", "render"),
         *("result", "errors", "count"),  # of loops for comprehensions
+        *("each", "each_of", "each_key", "result_key", "place_of_each", "default_of_each"),
     )
 )
 """Names that functions and local variables of the original cannot keep."""

@@ -550,6 +550,9 @@ RARE_STATEMENTS = {
     "appended": "big = []\nfor j in self.jobs:\n    if j.rank < 2: big.append(j)\n"
     "if big: big[0].load = 5.0; self.r = len(big)",
     "smallest": "self.r = min(self.jobs, key=lambda j: (j.rank, -j.load)).load",
+    "names_in_a_key": "item, place, best, k = 1.5, 2, 3, 4; "
+    "self.r = min(self.jobs, key=lambda j: abs(j.load - item) + place + best + k).load",
+    "key_that_draws": "self.r = min(self.jobs, key=lambda j: self._draw()).load",
     "largest_or_none": "t = max(self.tasks[:0], key=lambda t: t.size, default=None)\n"
     "self.r = 1.0 if t is None else 2.0",
     "sorted": "self.jobs = sorted(self.jobs, key=lambda j: j.load, reverse=True)",
@@ -570,7 +573,7 @@ RARE_STATEMENTS = {
 # Those that are refused; all others are right.
 REFUSED = frozenset(
     (
-        *("and_pop", "keyword_order", "walrus", "lazy", "generator"),
+        *("and_pop", "keyword_order", "walrus", "lazy", "generator", "key_that_draws"),
         *("float_for_an_integer", "half", "tuple_for_an_object", "too_many"),
         *("setter", "class_attribute", "field_of_a_tuple", "swap_arrays", "shared_array"),
     )
