@@ -186,9 +186,14 @@ class Statements(Assignments):
         body = without_continue(node.body) if by_round else node.body
         has_jumps = any(isinstance(part, jumps) for s in body for part in ast.walk(s))
         are_objects = any(isinstance(v, Stored) for names in by_round or () for v in names.values())
+        method = node.iter.func if isinstance(node.iter, ast.Call) else None
+        owner = method.value if isinstance(method, ast.Attribute) else None
+        are_objects |= bool(by_round) and owner is not None and self.stored(owner) is not None
         if are_objects and has_jumps:
             change = "use a variable that says whether the loop goes on"
-            raise self.obstacle(node.iter, "has objects, and `break` leaves the loop", change)
+            raise self.obstacle(
+                node.iter, "has items, and `break` leaves the loop", change
+            )
         if by_round and not has_jumps:
             before, ends = self.round, False
             for k, bindings in enumerate(by_round):
