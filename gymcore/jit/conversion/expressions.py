@@ -29,6 +29,10 @@ _HAS_ROW = """\
         if {equal}:
             return True
     return False"""
+_ROW = """\
+    if not is_present:
+        raise AttributeError("'NoneType' object has no attributes")
+    return row"""
 _IS_ROW = """\
     for k in range(len(row)):
         if row[k] != value[k]:
@@ -131,6 +135,9 @@ class Expressions(Scope):
         self._rows = before | {node, getattr(node, "value", node)}
         text = self.flat(node)
         self._rows = before
+        stored = self.stored(node)
+        if stored is not None and stored.layout.optional and not self.types(node):
+            return self.unit.call("row_of_present", _ROW, is_present=stored.flag, row=text)
         is_name = isinstance(node, ast.Name) and self.bound(node) is None
         may_be_none = is_name and (_NONE in self.types(node) or bool(self.flag_of(node)))
         return f"int({text})" if may_be_none else text
@@ -524,6 +531,8 @@ class Expressions(Scope):
 
     def _binop(self, node: ast.BinOp) -> str | None:
         parts = node.left, node.right
+        if any(isinstance(getattr(part, "value", None), str) for part in parts):
+            raise self.obstacle(node, *_REFUSED[ast.JoinedStr])
         if self.types(node) & {list, str} or any(map(self._is_part_of_list, parts)):
             return self._list_operation(node)
         if self.types(node) >= {np.float32, np.float64}:

@@ -191,9 +191,7 @@ class Statements(Assignments):
         are_objects |= bool(by_round) and owner is not None and self.stored(owner) is not None
         if are_objects and has_jumps:
             change = "use a variable that says whether the loop goes on"
-            raise self.obstacle(
-                node.iter, "has items, and `break` leaves the loop", change
-            )
+            raise self.obstacle(node.iter, "has items, and `break` leaves the loop", change)
         if by_round and not has_jumps:
             before, ends = self.round, False
             for k, bindings in enumerate(by_round):
