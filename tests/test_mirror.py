@@ -73,10 +73,10 @@ TESTED_TOGETHER = {
         "jit/test_compiled_functions.py"
     ),
     "jit/compiler": "jit/test_{compiled,code_files}.py",
-    "jit/conversion/{assembly,assignments,calls,copies,expressions}": "jit/conversion/test_converter.py",
+    "jit/conversion/{assembly,assignments,calls,copies}": "jit/conversion/test_converter.py",
     "jit/conversion/{generators,keys,pools,stores}": "jit/conversion/test_objects.py",
-    "jit/conversion/{layouts,loops,obstacles,outputs}": "jit/conversion/test_converter.py",
-    "jit/conversion/{proof,rendering,scope,source}": "jit/conversion/test_converter.py",
+    "jit/conversion/{expressions,layouts,loops,obstacles}": "jit/conversion/test_converter.py",
+    "jit/conversion/{outputs,proof,rendering,scope,source}": "jit/conversion/test_converter.py",
     "jit/conversion/{statements,syntax,tables,tracing,unit}": "jit/conversion/test_converter.py",
     "jit/{declarations,env,math}": "jit/test_{interpreted,compiled,properties}.py",
     "jit/loops": "jit/test_{constants,ended_lanes}.py",
