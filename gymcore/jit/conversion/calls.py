@@ -352,7 +352,11 @@ class Calls(Expressions):
             if pool is not None and pool.kind is not tuple and is_new:
                 self.check_objects(items, pool)
         is_search = name == "remove" and pool is not None
-        texts = [""] if is_search else [self.item_text(arg, pool) for arg in args] or ["-1"]
+        is_index = [*(p == "index" for p in parameters), *(False for _ in args)]
+        pairs = zip(args, is_index, strict=False)
+        texts = [""] if is_search else ["-1"]
+        if args and not is_search:
+            texts = [self.item_text(arg, None if skips else pool) for arg, skips in pairs]
         if name in ("assign", "extend", "update") and growing.items in texts[-1]:
             is_display = self.elements(args[-1]) is not None
             texts[-1] = texts[-1] if is_display else f"({texts[-1]}).copy()"

@@ -72,9 +72,7 @@ class Keys(Objects):
         arguments = {"each_of": self._items_text(items), **self._free(key, body)}
         if default is not None:
             arguments["default_of_each"] = self.flat(default)
-        result = self.unit.call(f"{name}_by_key", body, **arguments)
-        pool = self.pool_of_items(items)
-        return self.tuple_at(pool, result) if pool and pool.kind is tuple else result
+        return self.unit.call(f"{name}_by_key", body, **arguments)
 
     def _sorted(self, node: ast.Call, items: ast.expr, given: dict[str, ast.expr]) -> str:
         """Return the text of the sorted items of a list."""

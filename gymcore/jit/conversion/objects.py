@@ -54,7 +54,7 @@ class Objects(Calls):
 
     def _new(self, node: ast.Call, pool: Pool) -> str:
         """Return the call of a function that creates an object in a pool."""
-        row = self.unit.call(f"row_for_{pool.name}", _ROW_FOR.format(used=pool.used))
+        row = self._row_for(pool)
         this = Stored.in_pool(pool, row)
         role = f"new_{pool.name}"
         if has_convertible_init(pool.kind):
@@ -67,6 +67,10 @@ class Objects(Calls):
             raise self.obstacle(node, reason, "write `__init__`")
         self._check_arguments(node, pool, source)
         return self.converted_call(node, bound_method(source.function, this), role, source)
+
+    def _row_for(self, pool: Pool) -> str:
+        """Return the call of a function that takes a row of a pool that is free."""
+        return self.unit.call(f"row_for_{pool.name}", _ROW_FOR.format(used=pool.used))
 
     def _check_arguments(self, node: ast.Call, pool: Pool, source: Source) -> None:
         """Refuse arrays that an object would share with a name, or with other objects."""
@@ -93,7 +97,7 @@ class Objects(Calls):
             raise self.obstacle(node, "is not written item by item", change)
         for part, item in zip(parts, elements, strict=False):
             check_number(self, part, item)
-        row = self.unit.call(f"row_for_{pool.name}", _ROW_FOR.format(used=pool.used))
+        row = self._row_for(pool)
         names = [f"item_{k}" for k in range(len(fields))]
         lines = [f"    row = {row}"]
         for field, name in zip(fields, names, strict=True):

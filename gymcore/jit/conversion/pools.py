@@ -152,7 +152,7 @@ def pools_of(
         kinds |= {key: kind for value in values for key, kind in _pooled(value, name, set())}
     names = dict[object, str]()
     for key, kind in kinds.items():
-        names[key] = key if isinstance(key, str) else pool_name(kind)
+        names[key] = f"item_of_{key.strip('_')}" if isinstance(key, str) else pool_name(kind)
         others = {name.lstrip("_") for name in samples if name != key}
         others |= {name for other, name in names.items() if other != key}
         while any(_is_part(o, names[key]) or _is_part(names[key], o) for o in others):

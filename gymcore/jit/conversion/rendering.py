@@ -104,7 +104,8 @@ def _instance(
         for value in _objects_in([*vars(env).values()], set()):
             names = (n for n in pools - objects.keys() if n.endswith(pool_name(type(value))))
             objects |= {name: copy.deepcopy(value) for name in names}
-        parts = ((name, _part(vars(env), name)) for name in pools - objects.keys())
+        titles = ((name, name.removeprefix("item_of_")) for name in pools - objects.keys())
+        parts = ((name, _part(vars(env), title)) for name, title in titles)
         objects |= {name: items[0] for name, items in parts if items}  # lists of tuples
         if len(objects) == len(pools):
             break

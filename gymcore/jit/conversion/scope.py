@@ -458,7 +458,8 @@ class Scope:
         if stored is not None:
             return pools.get(stored.layout.kind)
         types = self.types(node) - {type(None)}
-        if types:
+        is_tuple = types == {tuple} and isinstance(node, ast.Call)  # perhaps of a list of tuples
+        if types and not is_tuple:
             return pools.get(types.pop()) if len(types) == 1 else None
         self._inferred.add(node)
         try:

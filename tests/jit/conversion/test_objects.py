@@ -323,7 +323,51 @@ class Depot(gym.Env):
         return self._observation(), reward + self.prices[price], ended, busiest > 40, {}
 
 
-CLASSES = (Shooter, Cards, Traffic, Depot)
+class Orders(gym.Env):
+    """Tuples of numbers of two types in a list."""
+
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+    observation_space = spaces.Box(-np.inf, np.inf, (4,), np.float64)
+    action_space = spaces.Discrete(4)
+
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.orders, self.time, self.sold = [(2, 0.5)], 0, 0.0
+        return self._observation(), {}
+
+    def _observation(self):
+        total = sum(count * price for count, price in self.orders)
+        last = self.orders[-1][1] if self.orders else 0.0
+        return np.array([len(self.orders), total, last, self.sold])
+
+    def step(self, action):
+        self.time += 1
+        if action == 3:
+            self.orders.insert(0, (3, 1.5))
+            self.orders = [order for order in self.orders if order[1] > 0.25]
+        elif action:
+            self.orders.append((int(action), self.np_random.random()))
+        if len(self.orders) > 4:
+            count, price = self.orders.pop(0)
+            dearest = max(self.orders, key=lambda order: order[1])
+            self.orders.remove(dearest)
+            self.sold += count * price + dearest[1]
+        if (1, 0.5) in self.orders:
+            self.sold = -1.0
+        self.orders.sort(key=lambda order: (order[0], -order[1]))
+        return self._observation(), self.sold, False, self.time >= 50, {}
+
+    def render(self):
+        frame = np.zeros((2, 8, 3), np.uint8)
+        for k, (count, price) in enumerate(self.orders):
+            frame[:, k] = count, int(price * 100), 1
+        return frame
+
+
+CLASSES = (Shooter, Cards, Traffic, Depot, Orders)
 
 
 @pytest.fixture
@@ -344,7 +388,7 @@ def test_compiled_lists_of_objects(cls):
     assert issubclass(jit.convert(cls), jit.Env)
 
 
-@pytest.mark.parametrize("cls", [Shooter, Cards])
+@pytest.mark.parametrize("cls", [Shooter, Cards, Orders])
 def test_rendering_has_the_objects(cls, interpreted):
     converted = jit.convert(cls, seeds=1, steps=60)(render_mode="rgb_array")
     original = cls(render_mode="rgb_array")
