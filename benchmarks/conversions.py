@@ -58,7 +58,6 @@ def _stocks() -> dict[str, Any]:
     return {"df": datasets.STOCKS_GOOGL, "window_size": 10, "frame_bound": (10, 300)}
 
 
-OWN_DRAW = ("np.random.uniform(", "self.np_random.uniform(")
 GYMNASIUM = [
     *(Subject(f"gymnasium:{name}", "classic control") for name in (
         "CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1")),
@@ -78,7 +77,6 @@ PYPI = [
     Subject(
         "tornado_cliff_env.tornadocliffenv:CliffWalkingWithTornadosEnv",
         "grid world",
-        changes=(("np.random.randint(", "self.np_random.integers("),),
     ),
     Subject("kaist_or_gym.envs.windy_gridworld:WindyGridworld", "grid world"),
     Subject(
@@ -93,7 +91,7 @@ PYPI = [
     Subject("popgym.envs.position_only_cartpole:PositionOnlyCartPole", "control"),
     Subject("popgym.envs.noisy_position_only_pendulum:NoisyPositionOnlyPendulum", "control"),
     Subject("gym_lqr.envs.lqr:LQR", "control", lambda: {"env_id": "AC1"}),
-    Subject("gym_sailing.envs.motorboat_env:MotorboatEnv", "control", changes=(OWN_DRAW,)),
+    Subject("gym_sailing.envs.motorboat_env:MotorboatEnv", "control"),
     Subject(
         "gym_anytrading.envs.stocks_env:StocksEnv",
         "trading",

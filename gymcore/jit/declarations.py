@@ -64,11 +64,20 @@ class array:
 
 
 class Field(NamedTuple):
-    """A field of State, Parameters, Options or Infos."""
+    """A field of State, Parameters, Options or Infos.
+
+    Attributes:
+        name: Its name.
+        dtype: The type of its numbers.
+        shape: Its shape; empty for a number.
+        initial: What a field of State that outlasts episodes is at first; None for others, which
+            are 0 when an episode begins.
+    """
 
     name: str
     dtype: np.dtype
     shape: tuple[int, ...]
+    initial: object = None
 
     @property
     def python_type(self) -> type:
@@ -101,12 +110,27 @@ def fields_of(owner: type, name: str) -> tuple[Field, ...]:
                 f"bool, a NumPy type of these, or jit.array(type, length, ...), got {kind!r} "
                 f"{shape or ''}"
             )
-        fields.append(Field(field, dtype, shape))
+        initial = getattr(declared, field, None) if name == "State" else None
+        if initial is not None and not _fits(initial, dtype, shape):
+            raise InvalidArgument(
+                f"{location_of(declared)}{owner.__name__}.State.{field}: expected a default value "
+                f"of type {dtype} and shape {shape}, got {initial!r}"
+            )
+        fields.append(Field(field, dtype, shape, initial))
     if not fields and name == "State":
         raise InvalidArgument(
             f"{location_of(declared)}{owner.__name__}.State: expected at least one field"
         )
     return tuple(fields)
+
+
+def _fits(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> bool:
+    """Return whether a value is a number, or an array of a shape, that a type can represent."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf" or array.shape not in ((), shape):
+        return False
+    converted = array.astype(dtype)
+    return dtype.kind == "f" or bool((converted == array).all())
 
 
 def agent_fields(count: int) -> tuple[Field, ...]:

@@ -135,7 +135,7 @@ class _Kernel:
         program.names()
         self.source = program.source()
         self.copies_actions = indexes(program.functions["step"])
-        self.saved_dtype = np.dtype([tuple(field) for field in program.state])
+        self.saved_dtype = np.dtype([field[:3] for field in program.state])
         try:
             self.kernel = CustomKernel(
                 cls.__name__,
@@ -244,8 +244,9 @@ class Env(NativeEnv[Any]):
     - `observation_space`: Box of any dtype except float16, Discrete, MultiDiscrete, MultiBinary, or
       Dict and Tuple of these. `action_space`: Discrete, MultiDiscrete, MultiBinary, or Box.
     - `class State`: the fields of a lane, such as `x: float` or `grid: jit.array(np.int8, 16, 16)`.
-      They are 0 when an episode begins. In functions, numbers are float64, int64 or bool; they are
-      rounded to the field's type when the function returns.
+      They are 0 when an episode begins; those with a default value, such as `best: float = -1.0`,
+      have it in a new lane, and last from episode to episode. In functions, numbers are float64,
+      int64 or bool; they are rounded to the field's type when the function returns.
     - `class Parameters`, optional: numbers with default values. They are arguments of the
       constructor, `make` and `make_vec`, and may differ from lane to lane (`set_attr`).
     - `class Options`, optional: numbers with default values, which `reset(options={...})` sets for
@@ -451,8 +452,12 @@ class Env(NativeEnv[Any]):
         kernel = _kernel_of(type(self))
         interpreted = self._debug or not is_compiled()
         loops = InterpretedLoops(kernel.program, num_envs) if interpreted else kernel.compiled
-        fields = [np.zeros((num_envs, *f.shape), f.dtype) for f in kernel.program.state]
-        lanes = LaneState(kernel.kernel, fields, loops.addresses, loops)
+        state = kernel.program.state
+        fields = [np.zeros((num_envs, *f.shape), f.dtype) for f in state]
+        lasting = [k for k, field in enumerate(state) if field.initial is not None]
+        for k in lasting:
+            fields[k][:] = state[k].initial
+        lanes = LaneState(kernel.kernel, fields, loops.addresses, loops, lasting)
         lanes.saved_dtype = kernel.saved_dtype
         lanes.is_single = options.get("mode") == SINGLE
         if interpreted:

@@ -163,7 +163,8 @@ class Program(NamedTuple):
                 "        ends[i, k, 1] = 0",
             ]
         # Pure arithmetic is faster if it includes the lanes that are about to be reset.
-        if row or needs_live_state(self.functions["step"]):
+        lasts = any(field.initial is not None for field in self.state)
+        if row or lasts or needs_live_state(self.functions["step"]):
             arrays.append(_Array("left_out", 1, (), np.dtype("u1")))
             body += [
                 "    if listed and left_out[i]:",

@@ -38,6 +38,7 @@ class LaneLoops(LaneOwner):
         fields: list[npt.NDArray[Any]],
         loops: dict[str, int],
         owner: object,
+        lasting: list[int],
     ) -> None: ...
     @property
     def fields(self) -> list[npt.NDArray[Any]]: ...

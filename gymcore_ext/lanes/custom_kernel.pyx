@@ -74,7 +74,7 @@ ctypedef struct loops_t:
     const kernel_t* kernel
     int fields, failed
     void* arrays[MAX_FIELDS]   # the arrays of the state
-    int64_t bytes[MAX_FIELDS]  # size of one lane in each array
+    int64_t bytes[MAX_FIELDS]  # size of what a reset clears in each array for one lane
 
 
 ctypedef struct results_t:
@@ -135,7 +135,7 @@ cdef void step_loops(
 cdef void reset_loops(
     const columns_t* columns, const double* options, const int64_t* lanes, int64_t count
 ) noexcept nogil:
-    """Zero the state of lanes, and reset them."""
+    """Zero the state of lanes except for what outlasts episodes, and reset them."""
     cdef const loops_t* self = <const loops_t*> columns.lanes
     cdef int64_t k, field
     for k in range(count):
@@ -343,6 +343,7 @@ cdef class LaneLoops(LaneOwner):
         loops: addresses of functions by the names in LOOPS; those of infos and of the state for critics only if the
             kernel has them.
         owner: an object that keeps the loops alive.
+        lasting: indices of the fields that outlast episodes; a reset clears the others.
 
     A loop that is written in Python calls `fail` instead of raising; the method of the batch then raises. A compiled
     loop calls the function at RECORD_FAILURE_ADDRESS, and goes on with the next lane.
@@ -352,7 +353,10 @@ cdef class LaneLoops(LaneOwner):
     cdef readonly list fields
     cdef object owner, problem
 
-    def __cinit__(self, CustomKernel kernel not None, list fields not None, dict loops not None, owner):
+    def __cinit__(
+        self, CustomKernel kernel not None, list fields not None, dict loops not None, owner,
+        list lasting not None,
+    ):
         cdef int k
         if not 0 < len(fields) <= MAX_FIELDS:
             raise ValueError(f"fields: expected 1 to {MAX_FIELDS} arrays, got {len(fields)}")
@@ -363,7 +367,7 @@ cdef class LaneLoops(LaneOwner):
             if not array.flags.carray or len(array) != self.num_lanes:
                 raise ValueError(f"fields[{k}]: expected a C-contiguous array of {self.num_lanes} lanes")
             self.loops.arrays[k] = cnp.PyArray_DATA(<cnp.ndarray> array)
-            self.loops.bytes[k] = array.nbytes // self.num_lanes
+            self.loops.bytes[k] = 0 if k in lasting else array.nbytes // self.num_lanes
         self.loops.kernel, self.loops.fields = &kernel.kernel, len(fields)
         parts = kernel.kernel.part_count
         for k, count in enumerate((parts, 0, parts, kernel.kernel.info_count, 1)):

@@ -320,4 +320,34 @@ class Order(jit.Env):
         observation[:] = state.cells + state.grid[0] + 3.0 * state.grid[1] - state.grid[2]
 
 
-CLASSES = (CartPole, MountainCar, Taxi, Everything, Arm, Errand, Order)
+class Record(jit.Env):
+    """Fields that last from episode to episode, in a step that is arithmetic only."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (4,), np.float64)
+    action_space = spaces.Discrete(3)
+
+    class State:
+        x: float
+        episodes: int = 2
+        best: np.float32 = -1.5
+        visits: jit.array(int, 3) = np.array([0, 5, 1])
+
+    def reset(state, parameters, rng):
+        state.episodes += 1
+        state.x = rng.random()
+
+    def step(state, parameters, action, rng):
+        state.x = 3.7 * state.x * (1.0 - state.x)
+        state.visits[:] = state.visits + action
+        is_better = state.x > state.best
+        state.best = max(state.best, state.x)
+        return float(is_better), state.x < 0.3
+
+    def observe(state, parameters, observation):
+        observation[0] = state.episodes
+        observation[1] = state.best
+        observation[2] = state.visits.sum()
+        observation[3] = state.x
+
+
+CLASSES = (CartPole, MountainCar, Taxi, Everything, Arm, Errand, Order, Record)

@@ -14,7 +14,16 @@ import pytest
 import gymcore as gym
 from gymcore import error, jit, spaces
 from tests.interrupts import at_every_instruction
-from tests.jit.classes import CLASSES, Arm, CartPole, Errand, Everything, MountainCar, Taxi
+from tests.jit.classes import (
+    CLASSES,
+    Arm,
+    CartPole,
+    Errand,
+    Everything,
+    MountainCar,
+    Record,
+    Taxi,
+)
 from tests.testing_env import assert_same
 
 BUILT_IN = {"CartPole-v1": CartPole, "MountainCar-v0": MountainCar, "Taxi-v4": Taxi}
@@ -171,6 +180,29 @@ def test_states_parameters_and_copies() -> None:
     env.reset(seed=1)
     env.state = (0.5, 0.25)
     assert tuple(env.state) == (0.5, 0.25)
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_fields_with_default_values_outlast_episodes(mode: str) -> None:
+    envs = batch(Record, 4, autoreset_mode=mode)
+    envs.reset(seed=1)
+    visits, best, begun = np.full(4, 6), np.full(4, -1.5), np.full(4, 3)
+    ended = np.zeros(4, bool)
+    for actions in actions_of(envs, 40):
+        observations, _, terminated, _, _ = envs.step(actions)
+        is_live = ~ended if mode == "NextStep" else np.ones(4, bool)
+        visits += 3 * actions * is_live
+        begun += ended if mode == "NextStep" else terminated
+        assert np.array_equal(observations[:, 2], visits)
+        assert np.array_equal(observations[:, 0], begun)
+        assert (observations[:, 1] >= best).all()
+        best, ended = observations[:, 1].copy(), terminated.copy()
+    assert begun.min() > 4
+    saved = envs.get_state()
+    other = batch(Record, 4, autoreset_mode=mode)
+    other.reset(seed=2)
+    other.set_state(saved)
+    assert_same(other.step(actions)[0], envs.step(actions)[0])
 
 
 def test_actions_are_checked() -> None:
@@ -476,6 +508,14 @@ CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"State": Text}, r"\.py:\d+: Wrong.State.x: expected float, int, bool, .*got <class 'str'>"),
     ({"State": Empty}, r"\.py:\d+: Wrong.State.x: expected .*jit.array.*got .*'float'> \(0,\)"),
+    (
+        {"State": type("State", (), {"__annotations__": {"x": int}, "x": 0.5})},
+        r"Wrong.State.x: expected a default value of type int64 and shape \(\), got 0.5",
+    ),
+    (
+        {"State": type("State", (), {"__annotations__": {"x": jit.array(int, 2)}, "x": [1, 2, 3]})},
+        r"Wrong.State.x: expected a default value of type int64 and shape \(2,\), got \[1, 2, 3\]",
+    ),
     ({"Parameters": Numbers}, r"Wrong.Parameters.x: expected a number with a default"),
     ({"Options": Numbers}, r"Wrong.Options.x: expected a number with a default"),
     ({"Options": Mask}, r"Wrong.Options.reset_mask: expected another name"),

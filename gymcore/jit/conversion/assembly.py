@@ -18,7 +18,6 @@ import numpy as np
 
 from gymcore import spaces
 from gymcore.jit.conversion.copies import whole
-from gymcore.jit.conversion.expressions import word_in
 from gymcore.jit.conversion.layouts import Layout, is_number, items_of, leaves, number_array
 from gymcore.jit.conversion.pools import references_in, release_text
 from gymcore.jit.conversion.scope import Known
@@ -30,6 +29,7 @@ from gymcore.spaces.space import Space
 __all__ = ["converted_module", "formatted"]
 
 _LONG = 1000  # characters of a constant that is not formatted
+_ZEROS = 8  # rows at the end of a constant that are written one by one
 # Checks of mypy that functions of a lane cannot pass.
 _MYPY = (
     "# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs\n"
@@ -64,9 +64,8 @@ def _functions(unit: Unit) -> list[str]:
     """Return the definitions of `reset`, `step`, `observe` and `info`."""
     reset = _root(unit, "reset", "reset")[1]
     others = [*_other_functions(unit)]
-    code = unit.with_helpers("\n".join([reset, *others]))
-    first = [f"    {line}" for line in _initial(unit, code)]
-    return ["\n".join(["def reset(state, parameters, rng):", *first, reset]), *others]
+    release = _release(unit, reset) if _has_lasting_objects(unit) else ""
+    return [f"def reset(state, parameters, rng):\n{release}{reset}", *others]
 
 
 def _other_functions(unit: Unit) -> Iterator[str]:
@@ -117,18 +116,26 @@ def _root(unit: Unit, name: str, root: str) -> tuple[str, str]:
     return action, Statements(unit, source, (root,), bindings, role=name).body()
 
 
-def _initial(unit: Unit, code: str) -> Iterator[str]:
-    """Yield assignments of attributes that the code uses and only `__init__` assigns."""
-    layouts = ((n, v) for n, v in unit.layouts.items() if n not in unit.assigned_by_reset)
-    waiting = [(name, layout, unit.trace.initial.get(name)) for name, layout in layouts]
+def _lasting(unit: Unit) -> list[tuple[str, Layout]]:
+    """Return name and layout of the attributes that outlast episodes."""
+    return [(n, v) for n, v in unit.layouts.items() if n not in unit.trace.renewed]
+
+
+def _has_lasting_objects(unit: Unit) -> bool:
+    """Return whether attributes that outlast episodes refer to objects of pools."""
+    return any(references_in(_lasting(unit), unit.pools))
+
+
+def _initial(unit: Unit) -> Iterator[tuple[str, object]]:
+    """Yield fields that outlast episodes, and what they are at first."""
+    waiting = [(name, layout, unit.trace.initial.get(name)) for name, layout in _lasting(unit)]
     numbering = unit.numbering.empty()
     for name, _, value in waiting:
         numbering.add(value, name)
     waiting = [(name, layout, numbering.numbered(value, name)) for name, layout, value in waiting]
-    for pool in unit.all_pools():
+    for pool in unit.all_pools() if _has_lasting_objects(unit) else ():
         rows = numbering.rows[pool.reference]
-        if rows and word_in(f"state.{pool.used}", code):
-            yield f"state.{pool.used}[: {len(rows)}] = True"
+        yield pool.used, np.arange(pool.size) < len(rows)
         waiting += _columns(pool.name, pool.layout, rows, pool.size)
     for name, layout, value in waiting:
         value = [*value] if isinstance(value, (deque, set)) else value
@@ -136,18 +143,20 @@ def _initial(unit: Unit, code: str) -> Iterator[str]:
         parts, array = items_of(value) or {}, number_array(value)
         items = (layout.items or {}).items()
         waiting += [(f"{name}_{key}", item, parts.get(key)) for key, item in items]
-        is_zero = array is None or (not array.any() and not layout.grows)
-        if array is None or is_zero or not word_in(f"state.{name}", code):
-            continue
         if layout.optional:
-            yield f"state.{layout.flag(name)} = True"
-        if layout.shape:
-            end = f" {len(array)}" if len(array) < layout.shape[0] else ""
-            yield f"state.{name}[:{end}] = {unit.constant(array, f'initial_{name}')}"
-            if layout.grows:
-                yield f"state.{layout.length(name)}[0] = {len(array)}"
-        elif layout.dtype is not None:
-            yield f"state.{name} = {array.item()!r}"
+            yield layout.flag(name), value is not None
+        filled = np.zeros(layout.shape, layout.dtype or np.bool_)
+        lists: list[Any] = [*value] if layout.lists and isinstance(value, list) else []
+        for k, row in enumerate(lists):
+            filled[k, : len(row)] = row or 0
+        if array is not None and layout.dtype is not None and not layout.lists:
+            filled[tuple(map(slice, array.shape))] = array
+        if layout.lists:
+            yield layout.length(name), np.array([len(row) for row in lists] or 0)
+        elif layout.grows:
+            yield layout.length(name), 0 if array is None else len(array)
+        if layout.dtype is not None:
+            yield name, filled
 
 
 def _columns(
@@ -187,6 +196,8 @@ def _module_text(
     doc = f'{"r" * (chr(92) in doc)}"""{doc}{chr(10) * (chr(10) in doc)}"""'
     code = unit.with_helpers("\n".join(functions))
     fields = [*_fields(unit, code)]
+    lines = [f"    {_declaration(unit, field)}" for field in fields] or ["    unused: bool"]
+    code = "\n".join([code, *lines])
     metadata = getattr(cls, "metadata", None)
     metadata = metadata if isinstance(metadata, dict) else {}
     draws = "rgb_array" in metadata.get("render_modes", ())
@@ -196,7 +207,7 @@ def _module_text(
     body += [f"metadata = {{'render_modes': {shown}, 'render_fps': {fps}}}"]
     body += [f"observation_space = {space_text(unit.observation_space)}"]
     body += [f"action_space = {space_text(action_space)}", "", "class State:"]
-    body += [f"    {field.name}: {_field_text(field)}" for field in fields] or ["    unused: bool"]
+    body += lines
     used = {n: v for n, v in unit.parameters.items() if re.search(rf"\bparameters\.{n}\b", code)}
     if used:
         body += ["", "class Parameters:"]
@@ -237,9 +248,10 @@ def _fields(unit: Unit, code: str) -> Iterator[Field]:
         fields.append(Field(pool.used, np.dtype(bool), (pool.size,)))
         rows = pool.layout.parts(pool.name)
         fields += [field._replace(shape=(pool.size, *field.shape)) for field in rows]
+    initial = dict(_initial(unit))
     for field in fields:
         if re.search(rf"\bstate\.{field.name}\b", code):
-            yield field
+            yield field._replace(initial=initial.get(field.name))
     if unit.trace.has_variants:
         yield Field("is_later_step", np.dtype(bool), ())
     if "observation" in unit.decisions:
@@ -253,6 +265,17 @@ def _fields(unit: Unit, code: str) -> Iterator[Field]:
 def _info_fields(unit: Unit, prefix: str = "") -> Iterator[Field]:
     for key, layout in unit.info_layouts.items():
         yield Field(f"{prefix}{key}", layout.dtype or np.dtype(float), layout.shape)
+
+
+def _declaration(unit: Unit, field: Field) -> str:
+    """Return the declaration of a field of the state."""
+    text = f"{field.name}: {_field_text(field)}"
+    if field.initial is None:
+        return text
+    values = np.asarray(field.initial, field.dtype)
+    if (values == values.flat[0]).all():
+        return f"{text} = {_float_text(repr(values.flat[0].item()))}"
+    return f"{text} = {unit.constant(values, f'initial_{field.name}')}"
 
 
 def _field_text(field: Field) -> str:
@@ -279,6 +302,11 @@ def _constant_text(value: object) -> str:
     dtype = _dtype_text(value.dtype)
     if value.size > 4 and (value == value.flat[0]).all():
         return f"np.full({value.shape}, {_float_text(repr(value.flat[0].item()))}, {dtype})"
+    used = np.flatnonzero([row.any() for row in np.atleast_1d(value)])
+    end = int(used[-1]) + 1 if len(used) else 0
+    if value.size and len(np.atleast_1d(value)) - end > _ZEROS:
+        zeros = f"np.zeros({(len(value) - end, *value.shape[1:])}, {dtype})"
+        return f"np.concatenate(({_constant_text(value[:end])}, {zeros}))"
     items = _float_text(repr(value.tolist()))
     default = {"f": np.float64, "i": np.int64, "b": np.bool_}.get(value.dtype.kind)
     return f"np.array({items})" if value.dtype == default else f"np.array({items}, {dtype})"

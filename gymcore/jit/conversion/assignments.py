@@ -132,6 +132,8 @@ class Assignments(Keys):
 
     def _assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
         column, value = node.col_offset, self.attribute_of(value)
+        if not isinstance(target, ast.Tuple) and not self._is_unused(target):
+            self._check_shared(target)
         base = self._base(value)
         if base is not None and isinstance(target, ast.Tuple):
             observation, *others, info = self._results(node, base, target.elts)
@@ -173,6 +175,15 @@ class Assignments(Keys):
         if pool.kind is not tuple:
             self.check_objects(ast.copy_location(ast.List([value], ast.Load()), value), pool)
         self.emit(f"{self.row_text(target)} = {self.item_text(value, pool)}", target.col_offset)
+
+    def _check_shared(self, target: ast.expr) -> None:
+        """Refuse to change a value of the module or of the class."""
+        owner = target.value if isinstance(target, (ast.Attribute, ast.Subscript)) else None
+        if owner is None or self.stored(target) is not None:
+            return
+        if self.known(loaded(target)) is not None or self.known(owner) is not None:
+            reason = "is a value of the module or the class, which environments share"
+            raise self.obstacle(target, reason, "make it an attribute that `__init__` assigns")
 
     def _check_frozen(self, target: ast.expr) -> None:
         """Refuse to assign a field of a named tuple or of a frozen data class."""
@@ -578,6 +589,7 @@ class Assignments(Keys):
         if self._is_unused(target):
             self._effects(node.value)
             return
+        self._check_shared(target)
         if (growing := self.growing(loaded(target))) is not None:
             operators = {ast.Add: "extend", ast.BitOr: "update"}
             name = operators.get(type(node.op), "")

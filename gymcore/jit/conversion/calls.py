@@ -391,7 +391,11 @@ class Calls(Expressions):
         """Refuse items that are no objects of a pool."""
         nodes = items.elts if isinstance(items, ast.List) else []
         are_objects = self.pool_of_items(items) is pool or (not nodes and is_empty_list(items))
-        if not are_objects or any(self.pool_of(node) is not pool for node in nodes):
+        pools = (
+            self.pool_of_items(n.value) if isinstance(n, ast.Starred) else self.pool_of(n)
+            for n in nodes
+        )
+        if not are_objects or any(other is not pool for other in pools):
             reason = f"is not known to be an object of {pool.kind.__name__}"
             raise self.obstacle(nodes[0] if nodes else items, reason, "write a call of the class")
 

@@ -16,11 +16,12 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from gymcore import error
+from gymcore import error, logger
 from gymcore.base.arguments import positive
 from gymcore.jit.conversion.assembly import converted_module, formatted
 from gymcore.jit.conversion.obstacles import Obstacle, error_of
 from gymcore.jit.conversion.proof import prove
+from gymcore.jit.conversion.shared_draws import LaneDraws
 from gymcore.jit.conversion.source import (
     changed_attributes,
     find_class,
@@ -71,7 +72,15 @@ def converted(
     try:
         options: dict[str, Any] = {"steps": steps, "policy": policy, "tolerance": tolerance}
         options["reseeds"] = unit.seeds_itself
-        prove(cls(**arguments), env_of_result, seeds=range(seeds), **options)
+        original = cls(**arguments)
+        if unit.drawing:
+            names = ", ".join(sorted({function.__qualname__ for function in unit.drawing}))
+            logger.warn(
+                f"{cls.__name__} draws from `random` or `np.random` in {names}; converted, each "
+                "environment draws from its own generator, which `reset(seed=...)` seeds"
+            )
+            original = LaneDraws(original, unit.trace.modules)
+        prove(original, env_of_result, seeds=range(seeds), **options)
     except error.ConversionError as problem:
         if problem.__cause__ is not None:
             doubts = [*doubts, _obstacle_of(problem.__cause__, cls, text)]

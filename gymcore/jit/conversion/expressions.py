@@ -15,6 +15,7 @@ from gymcore.jit.conversion.lists import Growing
 from gymcore.jit.conversion.obstacles import ObstacleFound
 from gymcore.jit.conversion.pools import Pool
 from gymcore.jit.conversion.scope import Alias, Scope, Stored, is_always_true, name_of
+from gymcore.jit.conversion.shared_draws import LANE_GENERATOR
 from gymcore.jit.conversion.source import is_storable
 from gymcore.jit.conversion.syntax import called_name, name_at, place_of
 from gymcore.jit.conversion.tables import Table
@@ -326,6 +327,9 @@ class Expressions(Scope):
         return self.value_text(node.value, node) if is_text else None
 
     def _name(self, node: ast.Name) -> str:
+        if node.id == LANE_GENERATOR:
+            self.unit.drawn.add("np_random")
+            return "rng"
         binding = self.bound(node)
         if isinstance(node.ctx, ast.Store):
             self.bindings.pop(node.id, None)
@@ -448,8 +452,8 @@ class Expressions(Scope):
             return tuple_of([*map(self.flat, node.elts)])
         return f"np.array({self.argument(node)})"
 
-    def _unpacks(self, node: ast.List) -> bool:
-        """Return whether a list unpacks a value of unknown length."""
+    def _unpacks(self, node: ast.List | ast.Tuple) -> bool:
+        """Return whether a list or tuple unpacks a value of unknown length."""
         starred = (item.value for item in node.elts if isinstance(item, ast.Starred))
         return any(self.elements(value) is None for value in starred)
 
@@ -474,7 +478,7 @@ class Expressions(Scope):
     def elements(self, node: ast.AST) -> list[str] | None:
         """Return the texts of the items of a list or tuple of known length, or None."""
         if isinstance(node, (ast.List, ast.Tuple)):
-            return [*map(self.value_of, node.elts)]
+            return None if self._unpacks(node) else [*map(self.value_of, node.elts)]
         if (row := self._row_of_list(node)) is not None:
             return row
         if isinstance(node, ast.Call) and called_name(node) in ("tuple", "list"):

@@ -305,7 +305,8 @@ def _attribute_layouts(
     for name, values in columns_of([vars(value) for value in objects]):
         with contextlib.suppress(ValueError):
             layout = layout_of(values, is_assigned or changed.get(name, False))
-            if is_assigned or name in changed or (layout.items and is_storable(type(values[0]))):
+            is_object = isinstance(values[0], Reference) or is_storable(type(values[0]))
+            if is_assigned or name in changed or is_object:
                 yield name, layout
 
 

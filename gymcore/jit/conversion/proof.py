@@ -16,6 +16,8 @@ from gymcore.spaces.space import Space
 
 __all__ = ["prove"]
 
+_LARGE = 20  # numbers that a message does not list
+
 AnyEnv = Env[object, object]
 Result = tuple[Any, ...]
 
@@ -61,9 +63,7 @@ def prove(
             for field, expected in _leaves(converted.observation_space, wanted):
                 actual = leaves.get(field)
                 if not _is_near(expected, actual, tolerance):
-                    raise ConversionError(
-                        f"{place}, {field}: expected {expected!r}, got {actual!r}"
-                    )
+                    raise ConversionError(f"{place}, {_difference(field, expected, actual)}")
         # An environment in an attribute may have the generator that is drawn from.
         if all(_stream(env) != _stream(converted) for env in (original, *vars(original).values())):
             raise ConversionError(f"{place}: the number of random draws")
@@ -93,6 +93,15 @@ def _leaves(space: Space, result: Result) -> Iterator[tuple[str, object]]:
     for key, value in info.items():
         if value is not None:
             yield f"info[{key!r}]", value.value if isinstance(value, enum.Enum) else value
+
+
+def _difference(field: str, expected: object, actual: object) -> str:
+    """Return the text for a difference; that of large arrays is that of an element."""
+    a, b = np.asarray(expected), np.asarray(actual)
+    if a.size > _LARGE and a.shape == b.shape:
+        place = tuple(map(int, np.argwhere(a != b)[0]))
+        field, expected, actual = f"{field}[{', '.join(map(str, place))}]", a[place], b[place]
+    return f"{field}: expected {expected!r}, got {actual!r}"
 
 
 def _is_near(expected: object, actual: object, tolerance: float) -> bool:

@@ -18,6 +18,7 @@ from gymcore.jit.conversion.layouts import Layout, items_of
 from gymcore.jit.conversion.lists import Growing, item_of
 from gymcore.jit.conversion.obstacles import Obstacle, ObstacleFound
 from gymcore.jit.conversion.pools import Pool
+from gymcore.jit.conversion.shared_draws import LANE_GENERATOR
 from gymcore.jit.conversion.source import (
     Source,
     changed_by_methods,
@@ -247,7 +248,7 @@ class Scope:
         names = {n.id: self._names[n.id] for n in names_in(node) if n.id in self._names}
         names |= {n: b.value for n, b in self.bindings.items() if isinstance(b, (Known, Stored))}
         names[self.self_name] = self.this
-        names["super"] = lambda *_: super(self.source.owner, self.this)
+        names["super"] = lambda *args: super(args[0] if args else self.source.owner, self.this)
         try:
             assert isinstance(node, ast.expr)
             value = eval(compile(ast.Expression(node), "<known>", "eval"), names)
@@ -279,7 +280,9 @@ class Scope:
         return is_pure and all(self._is_known(part) for part in ast.iter_child_nodes(node))
 
     def is_generator(self, node: ast.AST) -> bool:
-        """Return whether an expression is an attribute with a generator."""
+        """Return whether an expression is a generator."""
+        if isinstance(node, ast.Name):
+            return node.id == LANE_GENERATOR
         return isinstance(node, ast.Attribute) and node.attr in self.unit.generators
 
     def is_self(self, node: ast.AST) -> bool:

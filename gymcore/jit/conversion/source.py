@@ -15,13 +15,14 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from gymcore import error
 from gymcore.core import Env
 from gymcore.jit.conversion.generators import consumed, iterated, without_yields
 from gymcore.jit.conversion.matches import without_matches
+from gymcore.jit.conversion.shared_draws import with_lane_draws
 from gymcore.jit.conversion.syntax import called_name, names_in, place_of
 from gymcore.specs.entry_points import load_env_creator
 from gymcore.specs.lookup import spec as spec_of
@@ -35,6 +36,7 @@ __all__ = [
     "changed_by_methods",
     "changed_in_place",
     "constructor_of",
+    "drawing_modules",
     "find_class",
     "function_of",
     "has_convertible_init",
@@ -79,6 +81,8 @@ class Source:
         defaults: The default of each argument.
         owner: The class that defines it, or None.
         is_generator: Whether it is a generator function; `tree` returns a list instead.
+        has_shared_draws: Whether it draws from `random` or `np.random`; `tree` draws from the
+            generator of the lane instead.
     """
 
     def __init__(self, function: FunctionType, owner: type | None) -> None:
@@ -93,6 +97,9 @@ class Source:
         tree: ast.AST | None = None
         with contextlib.suppress(SyntaxError):
             text = without_matches(text)
+            before, names = text, inspect.getclosurevars(function)
+            text = with_lane_draws(text, {**names.globals, **names.nonlocals})
+            self.has_shared_draws = text != before
             tree = ast.parse(text).body[0]
         if not isinstance(tree, ast.FunctionDef):
             raise OSError(f"{function.__qualname__} is not a definition")
@@ -359,8 +366,7 @@ def is_convertible(value: object) -> bool:
     function = function_of(value) if isinstance(value, (FunctionType, MethodType)) else None
     if function is None or source_of(function) is None:
         return False
-    module = function.__module__ or ""
-    return module.partition(".")[0] not in sys.stdlib_module_names and not _LIBRARIES.match(module)
+    return not _is_library(function.__module__ or "")
 
 
 @functools.lru_cache(1024)
@@ -421,6 +427,40 @@ def reached(cls: type, *names: str) -> tuple[Source, ...]:
             elif isinstance(node, ast.Name):
                 waiting.append(function.__globals__.get(node.id))
     return tuple(sources.values())
+
+
+def drawing_modules(cls: type) -> list[ModuleType]:
+    """Return the modules of a class and its program whose text mentions `random`."""
+    origins = [base.__module__ for base in cls.__mro__ if not _is_library(base.__module__)]
+    packages = {name.partition(".")[0] for name in origins}
+    for origin in origins:
+        for value in [*vars(sys.modules[origin]).values()]:
+            is_item = isinstance(value, (type, FunctionType))
+            name = value.__module__ if is_item else getattr(value, "__name__", None)
+            if name in sys.modules and name not in origins and _is_of_program(name, packages):
+                origins.append(name)
+    modules = [sys.modules[name] for name in dict.fromkeys(origins)]
+    return [module for module in modules if re.search(r"\brandom\b", _text_of_module(module))]
+
+
+def _text_of_module(module: ModuleType) -> str:
+    with contextlib.suppress(OSError, TypeError):
+        return inspect.getsource(module)
+    return ""
+
+
+def _is_of_program(module: str, packages: set[str]) -> bool:
+    """Return whether a module is in one of some packages, or in no package that is installed."""
+    if _is_library(module) or module.partition(".")[0] in packages:
+        return not _is_library(module)
+    file = getattr(sys.modules[module], "__file__", None) or ""
+    return file != "" and not re.search(r"\b(site|dist)-packages\b", file)
+
+
+def _is_library(module: str) -> bool:
+    """Return whether a module is one of those whose functions are not converted."""
+    is_python = module.partition(".")[0] in sys.stdlib_module_names
+    return is_python or _LIBRARIES.match(module) is not None
 
 
 def attributes_in(source: Source) -> Iterator[ast.Attribute]:

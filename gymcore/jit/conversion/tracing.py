@@ -8,18 +8,21 @@ import functools
 import inspect
 from collections import Counter, deque
 from collections.abc import Callable, Sized
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gymcore.core import Env
+from gymcore.jit.conversion.shared_draws import LANE_GENERATOR, LaneGenerator, lane_draws, seed_lane
 from gymcore.jit.conversion.source import (
     Source,
+    drawing_modules,
     function_of,
     has_convertible_init,
     is_convertible,
     is_storable,
+    method_of,
     owner_of,
     source_of,
 )
@@ -27,6 +30,7 @@ from gymcore.jit.conversion.source import (
 __all__ = ["Chain", "Kind", "Trace", "kind_of"]
 
 EPISODES, STEPS, PROBED_STEPS = 10, 200, 25
+_FIRST_EPISODES = 3  # that show what the first `reset` assigns
 MAX_SAMPLES = 200  # of different types
 _FEW_STEPS = 8  # of an episode, in each of which a list may grow by chance
 
@@ -92,6 +96,8 @@ class Trace:
     Attributes:
         env: The environment, which has been stepped.
         initial: Its attributes after `__init__`.
+        modules: The modules whose functions may draw from `random` or `np.random`.
+        renewed: The attributes that `reset` assigns before it reads them.
         kinds: The kinds of each expression, by chain and syntax.
         samples: Values of each attribute after `reset` and `step`, one of each kind.
         infos: Values of each key of the infos, one of each kind.
@@ -112,7 +118,11 @@ class Trace:
                 change, because an alias of them is changed, are added.
         """
         self.cls, self.env, self.names = cls, make(), names
-        self.initial = {name: _copied(value) for name, value in vars(self.env).items()}
+        values = {n: v for n in names if not hasattr(v := method_of(cls, n), "__get__")}
+        values |= vars(self.env)
+        self.initial = {name: _copied(value) for name, value in values.items()}
+        self.modules = drawing_modules(cls)
+        self.renewed = _renewed(make, names, self.modules)
         self.kinds: dict[Chain, dict[ast.AST, set[Kind]]] = {}
         self.samples: dict[str, list[object]] = {}
         self.infos: dict[str, list[object]] = {}
@@ -124,7 +134,8 @@ class Trace:
         self.owners: dict[FunctionType, type | None] = {}
         self.created: dict[type, int] = {}
         self._created = Counter[type]()
-        first, later = self._run()
+        with lane_draws(self.env, self.modules):
+            first, later = self._run()
         self.has_variants = first != later and bool(later)
         if not self.has_variants:
             for chain in [chain for chain in self.kinds if chain[0] == "first"]:
@@ -152,6 +163,7 @@ class Trace:
         for episode in range(EPISODES):
             others = ((n, v) for n, v in vars(env).items() if n not in self.names)
             shared = {name: _copied(value) for name, value in others if _is_mutable(value)}
+            seed_lane(env, episode)
             _, info = self._called("reset", env.reset, seed=episode)
             self._record(info)
             for step in range(STEPS):
@@ -267,6 +279,7 @@ class Trace:
             **function.__globals__,
             **inspect.getclosurevars(function).nonlocals,
             **{"_see": see, "_call": call, "_get": get, "_owner": source.owner},
+            LANE_GENERATOR: LaneGenerator(self.env),
         }
         module = ast.fix_missing_locations(ast.Module([tree], []))
         ast.increment_lineno(module, source.first_line - 1)
@@ -349,3 +362,29 @@ def _copied(value: object, depth: int = 3) -> object:
         return copy.deepcopy(value)
     except Exception:
         return value
+
+
+def _renewed(
+    make: Callable[[], Env[object, object]], names: set[str], modules: list[ModuleType]
+) -> set[str]:
+    """Return the attributes without which `reset` runs, and which it assigns."""
+    renewed = set(names)
+    for seed in range(_FIRST_EPISODES):
+        is_done = False
+        while not is_done:
+            env = make()
+            renewed = {name for name in renewed if not hasattr(type(env), name)}
+            for name in renewed & vars(env).keys():
+                delattr(env, name)
+            seed_lane(env, seed)
+            try:
+                with lane_draws(env, modules):
+                    env.reset(seed=seed)
+            except AttributeError as problem:
+                if problem.name not in renewed:
+                    return set()
+                renewed.discard(problem.name)
+            else:
+                is_done = True
+        renewed &= vars(env).keys()
+    return renewed

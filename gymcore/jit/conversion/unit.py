@@ -97,6 +97,7 @@ class Unit:
         changed_in_place: The names of attributes whose items some function changes.
         generators: The attributes with a generator, which are the lane's in converted code.
         seeds_itself: Whether `reset` assigns a generator.
+        drawing: The functions that draw from `random` or `np.random`.
         seeded: Whether `reset` has seeded the generator.
         drawn: The attributes with a generator that code has drawn from, without underscores.
         obstacles: Code that cannot be converted.
@@ -127,6 +128,8 @@ class Unit:
         self.generators = {n for n, v in values if isinstance(v, np.random.Generator)}
         self.generators |= {"np_random", "_np_random"}
         self.seeds_itself = bool(self.generators & self.assigned_by_reset)
+        ran = (source_of(function, owner) for function, owner in trace.owners.items())
+        self.drawing = [s.function for s in (*self.sources, *ran) if s and s.has_shared_draws]
         self.initial_obstacles += [o for s in self.sources for o in self._other_seeds(s)]
         self._wanted = _shared_kinds(vars(trace.env))
         self._find_layouts()
@@ -168,8 +171,8 @@ class Unit:
         }
         # Attributes that only `render` reads are left out if a lane cannot have them, or if they
         # may grow beyond their room.
-        ran = (source for source in self.sources if source.function in trace.owners)
-        needed = {name for source in ran for name in read_attributes(source)}
+        ran = (source_of(function, owner) for function, owner in trace.owners.items())
+        needed = {name for source in ran if source for name in read_attributes(source)}
         for name, layout in self.layouts.items():
             layout = layout.without(lambda part: part not in needed)
             self.layouts[name] = self._with_room(name, layout)
@@ -221,7 +224,7 @@ class Unit:
         self.parameters: dict[str, tuple[str, object]] = {}
         self.constants: dict[str, object] = {}
         self.helpers: dict[str, Helper] = {}
-        self.seeded, self.drawn = self.seeds_itself, set[str]()
+        self.seeded, self.drawn = self.seeds_itself or bool(self.drawing), set[str]()
         self.active: set[ast.FunctionDef] = set()
         self.texts: dict[tuple[object, ...], Helper] = {}
         self.info_layouts: dict[str, Layout] = {}
