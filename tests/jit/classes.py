@@ -341,7 +341,7 @@ class Record(jit.Env):
         state.visits[:] = state.visits + action
         is_better = state.x > state.best
         state.best = max(state.best, state.x)
-        return float(is_better), state.x < 0.3
+        return 1.0 if is_better else 0.0, state.x < 0.3
 
     def observe(state, parameters, observation):
         observation[0] = state.episodes

@@ -26,6 +26,7 @@ from gymcore.jit.conversion.scope import (
     name_of,
     named_table,
 )
+from gymcore.jit.conversion.shared_draws import shared_draw
 from gymcore.jit.conversion.source import (
     MUTATING,
     Source,
@@ -79,18 +80,6 @@ _BUILTINS = frozenset(
         *("sorted", "str", "tuple", "zip"),
     )
 )
-# The methods of `Generator` for functions of `random` and `np.random`.
-_DRAWS = {
-    "rand": "random",
-    "randn": "standard_normal",
-    "randint": "integers",
-    "random_sample": "random",
-    "gauss": "normal",
-    "normalvariate": "normal",
-    "expovariate": "",
-    "sample": "",
-    "choices": "",
-}
 _OF_OBJECTS = (len, list, tuple, reversed, enumerate, zip, isinstance)
 _OF_ITEMS = ("choice", "permutation", "permuted", "shuffle")  # methods of generators
 _OF_ENDS = ("appendleft", "popleft")
@@ -212,14 +201,9 @@ class Calls(Expressions):
             raise self.obstacle(node, reason, "draw from `self.np_random`")
         module = str(getattr(called, "__module__", None) or type(called).__name__)
         if re.search(r"\brandom\b", f"{module} {type(owner)}"):
-            change = "draw from `self.np_random`"
-            if self.self_name and (method := _DRAWS.get(name, name)) in dir(np.random.Generator):
-                args = [ast.unparse(part) for part in (*node.args, *node.keywords)]
-                if name in ("rand", "randn") and len(args) > 1:
-                    args = [tuple_of(args)]
-                if name == "randint" and "numpy" not in str(type(owner)) and len(args) == 2:
-                    args[1] += " + 1"  # Python's range includes its end
-                change = f"write `{self.self_name}.np_random.{method}({', '.join(args)})`"
+            change = (
+                "import it in the module" if shared_draw(called) else "draw from `self.np_random`"
+            )
             raise self.obstacle(node, "draws from another generator", change)
         change = "keep it out of `reset` and `step`"
         raise self.obstacle(node, f"calls a function of {module}", change)

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from gymcore.core import Env
-from gymcore.utils.seeding import np_random
 
 __all__ = [
     "LANE_GENERATOR",
@@ -25,6 +24,7 @@ __all__ = [
     "LaneGenerator",
     "lane_draws",
     "seed_lane",
+    "shared_draw",
     "with_lane_draws",
 ]
 
@@ -40,7 +40,7 @@ _PYTHON = frozenset(("random", "uniform", "choice", "shuffle", *_METHODS))
 """The functions of `random` that have such a method."""
 
 
-def _shared_draw(value: object) -> str:
+def shared_draw(value: object) -> str:
     """Return the name of a function that draws from a shared generator; "" for others."""
     owner, name = getattr(value, "__self__", None), str(getattr(value, "__name__", ""))
     is_draw = owner is _PYTHONS and name in _PYTHON
@@ -60,7 +60,7 @@ def with_lane_draws(text: str, names: Mapping[str, object]) -> str:
     edits = list[tuple[int, int, int, int, str]]()  # line, columns, order, new text
     for k, node in enumerate(ast.walk(ast.parse(text))):  # outer calls first
         call = node.value if isinstance(node, ast.Expr) else node
-        name = _shared_draw(_resolved(call.func, names)) if isinstance(call, ast.Call) else ""
+        name = shared_draw(_resolved(call.func, names)) if isinstance(call, ast.Call) else ""
         if name == "seed" and isinstance(node, ast.Expr) and node.lineno == node.end_lineno:
             edits.append((node.lineno, node.col_offset, node.end_col_offset or 0, -k, "pass"))
         elif name and name != "seed" and isinstance(node, ast.Call):
@@ -116,7 +116,7 @@ def _resolved(node: ast.AST, names: Mapping[str, object]) -> object:
 def seed_lane(env: object, seed: int) -> None:
     """Give an environment the generator of a seed, which its `reset` may replace."""
     with contextlib.suppress(AttributeError):
-        setattr(env, "np_random", np_random(seed)[0])  # noqa: B010
+        setattr(env, "np_random", np.random.default_rng(seed))  # noqa: B010
 
 
 class LaneGenerator:
@@ -138,7 +138,7 @@ def lane_draws(env: Env[object, object], modules: Iterable[ModuleType]) -> Itera
     def replacement(value: object) -> object:
         if isinstance(value, ModuleType) and value in (np, random, np.random):
             return _Module(value, replacement)
-        return partial(_draw, value, env) if _shared_draw(value) else value
+        return partial(_draw, value, env) if shared_draw(value) else value
 
     before = [(vars(module), name, v) for module in modules for name, v in vars(module).items()]
     places = [place for place in before if replacement(place[2]) is not place[2]]

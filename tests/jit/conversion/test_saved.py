@@ -132,7 +132,7 @@ def test_arguments_without_a_digest_are_converted_each_time(
 
 
 def test_obstacles_are_not_saved(conversions: list[str], tmp_path: Path) -> None:
-    text = SOURCE.replace("self.x +=", "self.x += np.random.random(); self.x +=")
+    text = SOURCE.replace("self.x +=", "self.x += float(np.random.bytes(1)[0]); self.x +=")
     for _ in range(2):
         with pytest.raises(error.ConversionError):
             load(tmp_path, text)
