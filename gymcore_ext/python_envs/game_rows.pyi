@@ -18,16 +18,14 @@ class GameRows:
     def begin(
         self, agents: Collection[str], observations: Mapping[str, Any]
     ) -> tuple[Any, npt.NDArray[np.float64]]: ...
-    def actions(self, parts: object) -> dict[str, object]: ...
     def step(
-        self,
-        observations: Mapping[str, Any],
-        rewards: Mapping[str, float],
-        terminated: Mapping[str, bool],
-        truncated: Mapping[str, bool],
-        *,
-        is_over: bool = False,
-        is_cut: bool = False,
-    ) -> tuple[Any, npt.NDArray[np.float64], float, bool, bool]: ...
+        self, game: object, parts: object, *, is_cut: bool = False
+    ) -> tuple[
+        tuple[Any, npt.NDArray[np.float64]],
+        float,
+        bool,
+        bool,
+        Mapping[str, dict[str, Any]] | None,
+    ]: ...
     def get_state(self) -> tuple[list[bool], npt.NDArray[np.float64]]: ...
     def set_state(self, state: tuple[Sequence[bool], npt.ArrayLike]) -> None: ...

@@ -3,6 +3,7 @@
 Written in Python, the loop over three agents takes more than twice as long.
 """
 cimport numpy as cnp
+from cpython.dict cimport PyDict_CheckExact
 
 from gymcore_ext.python_envs.batch_buffer cimport BatchBuffer
 
@@ -15,6 +16,10 @@ cnp.import_array()
 # and flags, which are 1 or 0: whether agents were terminated, were truncated, and took part in the step.
 cdef enum:
     REWARD, RETURN, LENGTH, TERMINATED, TRUNCATED, ACTIVE, ROWS
+
+
+cdef inline dict as_dict(object values):
+    return <dict> values if PyDict_CheckExact(values) else dict(values)
 
 
 cdef class GameRows:
@@ -55,47 +60,44 @@ cdef class GameRows:
         self.record[<int> ACTIVE] = self.playing
         return self.world(observations), self.record
 
-    def actions(self, parts):
-        """Return the actions of the agents that take part, by name, out of those of all agents."""
-        cdef Py_ssize_t k
-        cdef dict actions = {}
-        for k in range(len(self.names)):
-            if self.playing[k]:
-                actions[self.names[k]] = parts[k]
-        return actions
-
-    def step(self, observations, rewards, terminated, truncated, *, bint is_over=False, bint is_cut=False):
-        """Return the results of a step, and note which agents have ended.
+    def step(self, game, parts, *, bint is_cut=False):
+        """Step a game, and note which of its agents have ended.
 
         Args:
-            observations: the observation of each agent that took part, by name; so are the rewards and the flags.
-            rewards: numbers.
-            terminated: flags.
-            truncated: flags.
-            is_over: whether to truncate the agents that would otherwise be left.
+            game: an environment with PettingZoo's parallel interface. If it has no agents after the step, those that it
+                does not end are truncated.
+            parts: the actions of all agents; only those of agents that take part are passed on.
             is_cut: whether to truncate all agents.
 
         Returns:
-            The observations of the agents of each group, in a dict by group or alone.
-            The record of the step, a new array.
+            The observations of the agents of each group, in a dict by group or alone; and the record of the step, a new
+            array.
             The sum of the rewards; terminated and truncated, how the game ended, which are False if agents are left.
+            The infos by agent, or None if there are none.
         """
-        cdef cnp.npy_intp[2] shape = [ROWS, len(self.names)]
         cdef Py_ssize_t k, n = len(self.names)
+        cdef cnp.npy_intp[2] shape = [ROWS, n]
         cdef cnp.ndarray record = cnp.PyArray_ZEROS(2, shape, cnp.NPY_DOUBLE, 0)
         cdef double* row = <double*> cnp.PyArray_DATA(record)
         cdef double* last = <double*> cnp.PyArray_DATA(self.record)
-        cdef bint end, cut, remain = False, any_cut = False
+        cdef bint end, cut, is_over, remain = False, any_cut = False
         cdef double total = 0.0
+        cdef dict actions = {}, rewards, terminations, truncations
         cdef list playing = [False] * n
+        for k in range(n):
+            if self.playing[k]:
+                actions[self.names[k]] = parts[k]
+        observations, given, ends, cuts, infos = game.step(actions)
+        is_over = not game.agents
+        rewards, terminations, truncations = as_dict(given), as_dict(ends), as_dict(cuts)
         world = self.world(observations)
         for k in range(n):
             row[RETURN * n + k], row[LENGTH * n + k] = last[RETURN * n + k], last[LENGTH * n + k]
             if not self.playing[k]:
                 continue
             name = self.names[k]
-            end = terminated[name]
-            cut = is_cut or truncated[name] or (is_over and not end)
+            end = terminations[name]
+            cut = is_cut or truncations[name] or (is_over and not end)
             row[REWARD * n + k] = rewards[name]
             total += row[REWARD * n + k]
             row[RETURN * n + k] += row[REWARD * n + k]
@@ -105,17 +107,23 @@ cdef class GameRows:
             if not (end or cut):
                 playing[k] = remain = True
         self.playing, self.record = playing, record
-        return world, record, total, not (remain or any_cut), any_cut and not remain
+        for info in infos.values():
+            if info:
+                break
+        else:
+            infos = None
+        return (world, record), total, not (remain or any_cut), any_cut and not remain, infos
 
     cdef object world(self, object observations):
         """Return the observations of the agents, which are zeros for those that do not take part."""
         cdef BatchBuffer buffer
         cdef Py_ssize_t k = 0, row
         cdef list parts = []
+        cdef dict by_name = as_dict(observations)
         for buffer in self.buffers:
             buffer.begin()
             for row in range(buffer.n):
-                buffer.write(row, observations[self.names[k]] if self.playing[k] else self.zeros[k])
+                buffer.write(row, by_name[self.names[k]] if self.playing[k] else self.zeros[k])
                 k += 1
             parts.append(buffer.batch())
         return parts[0] if self.groups is None else dict(zip(self.groups, parts))

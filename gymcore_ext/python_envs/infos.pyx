@@ -14,6 +14,7 @@ from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.sequence cimport PySequence_GetItem
+from cpython.tuple cimport PyTuple_CheckExact
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -152,13 +153,17 @@ cpdef object copied(object value):
         >>> copied({"position": np.zeros(2)[:1], "lock": ...})
         {'position': array([0.]), 'lock': Ellipsis}
     """
+    if cnp.PyArray_CheckExact(value) and not value.dtype.hasobject:
+        return cnp.PyArray_NewCopy(<cnp.ndarray> value, cnp.NPY_KEEPORDER)
+    if PyTuple_CheckExact(value):  # such as an observation; `deepcopy` takes ten times as long
+        return tuple([copied(part) for part in <tuple> value])
     try:
         return deepcopy(value)
     except Exception:
         if PyDict_CheckExact(value):
             return {key: copied(part) for key, part in value.items()}
-        if type(value) is list or type(value) is tuple:
-            return type(value)(map(copied, value))
+        if type(value) is list:
+            return [copied(part) for part in <list> value]
         return value
 
 

@@ -153,7 +153,8 @@ class ParallelVectorEnv(VectorWrapper):
         if ended is not None:
             record = self._take_final(infos, np.flatnonzero(ended), record)
         rewards = record[:, 0].copy()
-        terminated, truncated, active = (record[:, row] != 0.0 for row in (3, 4, 5))
+        flags = record.swapaxes(0, 1)[3:]
+        terminated, truncated, active = np.not_equal(flags, 0.0, order="C")
         lost = infos.get("_worker_restarted")
         if lost is not None:  # the agents that were left are truncated, without another step
             active[lost] &= ~(terminated | truncated)[lost]
@@ -238,19 +239,15 @@ class _Game(Env):
         parts: object = action
         if not self._has_action_rows:
             parts = [*self.world_agents.split(self.action_space, action).values()]
-        results = self.game.step(self._rows.actions(parts))
-        self._steps += 1
-        # A game that has no agents left ends all of them, even if it does not say how.
-        world, record, reward, terminated, truncated = self._rows.step(
-            *results[:4], is_over=not self.game.agents, is_cut=self._steps == self._limit
+        observation, reward, terminated, truncated, infos = self._rows.step(
+            self.game, parts, is_cut=self._steps + 1 == self._limit
         )
-        info = self._info(results[4])
-        return (world, record), reward, terminated, truncated, info
+        self._steps += 1
+        info = {} if infos is None else self._info(infos)
+        return observation, reward, terminated, truncated, info
 
     def _info(self, infos: Mapping[str, Info]) -> Info:
         """Return infos with a row for each agent."""
-        if not any(infos.values()):
-            return {}
         merged: Info = {}
         for k, agent in enumerate(self._rows.names):
             merge_info(merged, infos.get(agent) or {}, k, len(self._rows.names))
