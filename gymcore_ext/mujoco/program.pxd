@@ -125,37 +125,38 @@ cdef inline double element(int32_t code, double x, double y, double z) noexcept 
     """Return one element of the result of an element-wise operation."""
     if code == COPY:
         return x
-    if code == ADD:
+    elif code == ADD:
         return x + y
-    if code == SUBTRACT:
+    elif code == SUBTRACT:
         return x - y
-    if code == MULTIPLY:
+    elif code == MULTIPLY:
         return x * y
-    if code == DIVIDE:
+    elif code == DIVIDE:
         return x / y
-    if code == ABSOLUTE:
+    elif code == ABSOLUTE:
         return fabs(x)
-    if code == NEGATIVE:
+    elif code == NEGATIVE:
         return -x
-    if code == ROOT:
+    elif code == ROOT:
         return sqrt(x)
-    if code == POWER:
+    elif code == POWER:
         return pow(x, y)
-    if code == SMALLER:
+    elif code == SMALLER:
         return x if x < y or x != x else y
-    if code == LARGER:
+    elif code == LARGER:
         return x if x > y or x != x else y
-    if code == SELECT:
+    elif code == SELECT:
         return y if x != 0.0 else z
-    if code == LESS:
+    elif code == LESS:
         return x < y
-    if code == LESS_EQUAL:
+    elif code == LESS_EQUAL:
         return x <= y
-    if code == FINITE:
+    elif code == FINITE:
         return isfinite(x) != 0
-    if code == BOTH:
+    elif code == BOTH:
         return x != 0.0 and y != 0.0
-    return x != 0.0 or y != 0.0  # EITHER
+    else:  # EITHER
+        return x != 0.0 or y != 0.0
 
 
 cdef inline int64_t run_program(
@@ -185,9 +186,17 @@ cdef inline int64_t run_program(
         a = bases[op.a.space] + op.a.offset
         b = bases[op.b.space] + op.b.offset
         c = bases[op.c.space] + op.c.offset
-        if op.code == COPY and op.a.stride == 1 and not float32:
-            memmove(out, a, n * sizeof(double))
-        elif SINE <= op.code < ARCTAN2:
+        if op.code < SINE or ARCTAN2 < op.code < SUM:  # element by element, as most operations
+            if n == 1:
+                out[0] = rounded(element(op.code, a[0], b[0], c[0]), float32)
+                continue
+            if op.code == COPY and op.a.stride == 1 and not float32:
+                memmove(out, a, n * sizeof(double))
+                continue
+            for i in range(n):
+                out[i] = rounded(
+                    element(op.code, a[i * op.a.stride], b[i * op.b.stride], c[i * op.c.stride]), float32)
+        elif op.code < ARCTAN2:
             loop = loops + (op.code - SINE)
             loop.run([<char*> a, <char*> out], [n], [8 * <Py_ssize_t> op.a.stride, 8], loop.data)
         elif op.code == ARCTAN2:
@@ -254,10 +263,6 @@ cdef inline int64_t run_program(
         elif op.code == SKIP_UNLESS:
             if a[0] == 0.0:
                 next_op = op.target
-        elif op.code == CALL:
+        else:  # CALL
             return next_op
-        else:
-            for i in range(n):
-                out[i] = rounded(
-                    element(op.code, a[i * op.a.stride], b[i * op.b.stride], c[i * op.c.stride]), float32)
     return length
