@@ -127,9 +127,7 @@ cdef void place_foods(const field_t* field, lane_t* lane, rng_t* rng) noexcept n
     """Place foods away from the border, and so that no cell is next to two of them; there may be too little room."""
     cdef int[MAX_ITEMS] order
     cdef item_t* foods = foods_of(field, lane)
-    cdef int lowest, highest, row, column, k, square, _, count = 0
-    cdef int team_level = sum_of_lowest_levels(field, lane)
-    cdef bint taken
+    cdef int lowest, highest, row, column, k, square, taken, _, count = 0
     lane.total = 0
     permute(rng, order, field.foods)
     for _ in range(MAX_TRIES):
@@ -142,7 +140,7 @@ cdef void place_foods(const field_t* field, lane_t* lane, rng_t* rng) noexcept n
             taken |= square <= 2 or square == 4
         if taken:
             continue
-        highest = field.food_levels[order[count]][1] or team_level
+        highest = field.food_levels[order[count]][1] or sum_of_lowest_levels(field, lane)
         lowest = highest if field.coop else field.food_levels[order[count]][0]
         k = count
         while k and (foods[k - 1].row > row or (foods[k - 1].row == row and foods[k - 1].column > column)):
@@ -220,11 +218,9 @@ cdef void load(
         for k in range(field.players):
             level += players[k].level if loaded[k] == i else 0
         for k in range(field.players):
-            if loaded[k] != i:
-                continue
-            if level < food.level:
+            if loaded[k] == i and level < food.level:
                 rewards[k] = 0.0 - p.penalty
-            else:
+            elif loaded[k] == i:
                 rewards[k] = <double> (players[k].level * food.level)
                 if field.normalizes:
                     rewards[k] /= <double> (<int64_t> level * lane.total)

@@ -439,14 +439,13 @@ cdef void observe(const void* memory, const void* shared, const double* p, void*
             observe_numbers(self, lane, k, <float*> parts[0] + k * (8 + self.seen * (7 + self.bits)))
         elif self.observation_type == DICT:
             observe_parts(self, lane, k, parts)
-        elif self.observation_type == IMAGE:
-            observe_image(self, lane, k, <float*> parts[0] + k * self.layers * self.seen)
         else:
+            observe_image(self, lane, k, <float*> parts[self.observation_type > IMAGE] + k * self.layers * self.seen)
+        if self.observation_type == IMAGE_DICT:
             features = <float*> parts[0] + 6 * k
             memset(features, 0, 6 * sizeof(float))
             features[lane.robots[k].direction] = 1.0
             features[4], features[5] = self.highway[lane.robots[k].cell], lane.robots[k].loaded
-            observe_image(self, lane, k, <float*> parts[1] + k * self.layers * self.seen)
 
 
 cdef int check(const void* memory, const void* shared) noexcept nogil:

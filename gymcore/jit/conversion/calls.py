@@ -26,7 +26,6 @@ from gymcore.jit.conversion.scope import (
     name_of,
     named_table,
 )
-from gymcore.jit.conversion.shared_draws import shared_draw
 from gymcore.jit.conversion.source import (
     MUTATING,
     Source,
@@ -201,9 +200,7 @@ class Calls(Expressions):
             raise self.obstacle(node, reason, "draw from `self.np_random`")
         module = str(getattr(called, "__module__", None) or type(called).__name__)
         if re.search(r"\brandom\b", f"{module} {type(owner)}"):
-            change = (
-                "import it in the module" if shared_draw(called) else "draw from `self.np_random`"
-            )
+            change = "draw from `self.np_random`"
             raise self.obstacle(node, "draws from another generator", change)
         change = "keep it out of `reset` and `step`"
         raise self.obstacle(node, f"calls a function of {module}", change)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import random
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -29,28 +31,30 @@ __all__ = [
 ]
 
 LANE_GENERATOR = "lane_generator"
-_PYTHONS, _NUMPYS = map(attrgetter("__self__"), (random.random, np.random.random))
+_OF_PYTHON, _OF_NUMPY = map(attrgetter("__self__"), (random.random, np.random.random))
 _METHODS = {
     **{"rand": "random", "random_sample": "random", "ranf": "random", "randn": "standard_normal"},
     **{"randint": "integers", "randrange": "integers", "gauss": "normal"},
     **{"normalvariate": "normal"},
 }
 """Methods of `Generator` with another name than that of the function."""
-_PYTHON = frozenset(("random", "uniform", "choice", "shuffle", *_METHODS))
-"""The functions of `random` that have such a method."""
+_FUNCTIONS_OF_RANDOM = frozenset(("random", "uniform", "choice", "shuffle", *_METHODS))
+_replacing = threading.RLock()
 
 
 def shared_draw(value: object) -> str:
     """Return the name of a function that draws from a shared generator; "" for others."""
     owner, name = getattr(value, "__self__", None), str(getattr(value, "__name__", ""))
-    is_draw = owner is _PYTHONS and name in _PYTHON
-    is_draw |= owner is _NUMPYS and hasattr(np.random.Generator, _METHODS.get(name, name))
+    is_draw = owner is _OF_PYTHON and name in _FUNCTIONS_OF_RANDOM
+    is_draw |= owner is _OF_NUMPY and hasattr(np.random.Generator, _METHODS.get(name, name))
     is_draw |= callable(value) and value in (random.seed, np.random.seed)
     return name if is_draw else ""
 
 
 def with_lane_draws(text: str, names: Mapping[str, object]) -> str:
     """Return source code in which shared draws are draws of the lane's generator.
+
+    A call of `random` with keywords or a step, and a choice from what a call returns, stay.
 
     Args:
         text: The code.
@@ -64,7 +68,7 @@ def with_lane_draws(text: str, names: Mapping[str, object]) -> str:
         if name == "seed" and isinstance(node, ast.Expr) and node.lineno == node.end_lineno:
             edits.append((node.lineno, node.col_offset, node.end_col_offset or 0, -k, "pass"))
         elif name and name != "seed" and isinstance(node, ast.Call):
-            is_python = getattr(_resolved(node.func, names), "__self__", None) is _PYTHONS
+            is_python = getattr(_resolved(node.func, names), "__self__", None) is _OF_PYTHON
             parts = _edits(node, name, is_python)
             edits += ((line, first, last, -k, new) for line, first, last, new in parts)
     for line, first, last, _, new in sorted(edits, reverse=True):
@@ -75,28 +79,29 @@ def with_lane_draws(text: str, names: Mapping[str, object]) -> str:
 
 def _edits(node: ast.Call, name: str, is_python: bool) -> Iterator[tuple[int, int, int, str]]:
     """Yield the edits for a call of a shared draw."""
-    function, line, end = node.func, node.end_lineno or 0, node.end_col_offset or 0
-    first, last = function.col_offset, function.end_col_offset or 0
-    if function.lineno != function.end_lineno:
+    function, line, last_line = node.func, node.func.lineno, node.end_lineno or 0
+    first, last, end = function.col_offset, function.end_col_offset or 0, node.end_col_offset or 0
+    has_step = name == "randrange" and len(node.args) > 2
+    if line != function.end_lineno or (is_python and (node.keywords or has_step)):
         return
     if is_python and name == "choice":
-        items = ast.unparse(node.args[0])
-        if not any(isinstance(part, ast.Call) for part in ast.walk(node.args[0])):
-            yield function.lineno, first, last, ""
-            yield line, end, end, f"[int({LANE_GENERATOR}.integers(len({items})))]"
+        if not any(isinstance(n, ast.Call) for part in node.args for n in ast.walk(part)):
+            items = ast.unparse(node.args[0])
+            yield line, first, last, ""
+            yield last_line, end, end, f"[int({LANE_GENERATOR}.integers(len({items})))]"
         return
     head, tail = f"{LANE_GENERATOR}.{_METHODS.get(name, name)}", ""
     has_size = len(node.args) > 2 or any(k.arg in ("size", "dtype") for k in node.keywords)
     if name in ("randint", "randrange") and not has_size:
         head, tail = f"int({head}", ")"
-    yield function.lineno, first, last, head
-    yield line, end, end, tail
+    yield line, first, last, head
+    yield last_line, end, end, tail
     if name == "randint" and is_python:
-        yield line, end - 1, end - 1, ", endpoint=True"
+        yield last_line, end - 1, end - 1, ", endpoint=True"
     if name in ("rand", "randn") and len(node.args) > 1:
         start = node.args[0]
         yield start.lineno, start.col_offset, start.col_offset, "("
-        yield line, end - 1, end - 1, ")"
+        yield last_line, end - 1, end - 1, ")"
 
 
 def _resolved(node: ast.AST, names: Mapping[str, object]) -> object:
@@ -140,24 +145,31 @@ def lane_draws(env: Env[object, object], modules: Iterable[ModuleType]) -> Itera
             return _Module(value, replacement)
         return partial(_draw, value, env) if shared_draw(value) else value
 
-    before = [(vars(module), name, v) for module in modules for name, v in vars(module).items()]
-    places = [place for place in before if replacement(place[2]) is not place[2]]
-    try:
-        for names, name, value in places:
-            names[name] = replacement(value)
-        yield
-    finally:
-        for names, name, value in places:
-            names[name] = value
+    with _replacing:
+        pairs = [(vars(module), item) for module in modules for item in vars(module).items()]
+        places = [(names, *item) for names, item in pairs if replacement(item[1]) is not item[1]]
+        try:
+            for names, name, value in places:
+                names[name] = replacement(value)
+            yield
+        finally:
+            for names, name, value in places:
+                names[name] = value
+
+
+@functools.lru_cache(1000)
+def _code(function: object, arguments: str) -> CodeType | None:
+    """Return the code of the draw of the lane for a call; None for `seed`."""
+    text = with_lane_draws(f"draw({arguments})", {"draw": function})
+    return None if text == "pass" else compile(text, "<draw>", "eval")
 
 
 def _draw(function: object, env: Env[object, object], *args: object, **kwargs: object) -> object:
     """Draw from the generator of an environment what a function draws from a shared one."""
     values = {f"a{k}": value for k, value in enumerate(args)}
-    given = ", ".join([*values, *(f"{name}={name}" for name in kwargs)])
-    text = with_lane_draws(f"draw({given})", {"draw": function})
-    scope = {**values, **kwargs, LANE_GENERATOR: LaneGenerator(env)}
-    return None if text == "pass" else eval(text, scope)
+    code = _code(function, ", ".join([*values, *(f"{name}={name}" for name in kwargs)]))
+    scope = {**values, **kwargs, "draw": function, LANE_GENERATOR: LaneGenerator(env)}
+    return code and eval(code, scope)
 
 
 class LaneDraws:

@@ -65,6 +65,9 @@ _GROWING = frozenset(
         *("add", "discard", "update"),
     )
 )  # methods that change the length of a list, a deque or a set
+_SHARED_DRAWS = re.compile(
+    r"\b(np|numpy)\.random\.(?!default_rng|Generator)|\b(random import|import random)\b"
+)
 _LIBRARIES = re.compile(
     r"(gymnasium|gym)\.(core|spaces|logger|utils|error|vector|wrappers)\b|gymcore\b|numpy\b"
 )
@@ -430,7 +433,7 @@ def reached(cls: type, *names: str) -> tuple[Source, ...]:
 
 
 def drawing_modules(cls: type) -> list[ModuleType]:
-    """Return the modules of a class and its program whose text mentions `random`."""
+    """Return the modules of a class and its program that may draw from shared generators."""
     origins = [base.__module__ for base in cls.__mro__ if not _is_library(base.__module__)]
     packages = {name.partition(".")[0] for name in origins}
     for origin in origins:
@@ -440,7 +443,7 @@ def drawing_modules(cls: type) -> list[ModuleType]:
             if name in sys.modules and name not in origins and _is_of_program(name, packages):
                 origins.append(name)
     modules = [sys.modules[name] for name in dict.fromkeys(origins)]
-    return [module for module in modules if re.search(r"\brandom\b", _text_of_module(module))]
+    return [module for module in modules if _SHARED_DRAWS.search(_text_of_module(module))]
 
 
 def _text_of_module(module: ModuleType) -> str:

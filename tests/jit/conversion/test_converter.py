@@ -181,7 +181,7 @@ def test_all_obstacles_are_listed_with_places_and_changes():
         assert obstacle.expression.split("(")[0] in lines[obstacle.line - 1]
         assert str(obstacle) in str(caught.value)
     assert found["self.history"].change.startswith("give `self.history` a fixed length")
-    assert found["random.random()"].change == "import it in the module"
+    assert found["random.random()"].change == "draw from `self.np_random`"
 
 
 HEAD = """

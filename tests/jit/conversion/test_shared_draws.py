@@ -38,6 +38,11 @@ def interpreted(monkeypatch):
         ("np.random.seed(seed)", "pass"),
         ("random.sample(items, 2)", "random.sample(items, 2)"),
         ("random.choice(f())", "random.choice(f())"),
+        ("random.choice(seq=items)", "random.choice(seq=items)"),
+        ("random.randint(a=1, b=n)", "random.randint(a=1, b=n)"),
+        ("random.randrange(0, 10, 2)", "random.randrange(0, 10, 2)"),
+        ("np.random.rand(\n    2,\n    n\n)", "lane_generator.random(\n    (2,\n    n\n))"),
+        ("randint(\n    1, n)", "int(lane_generator.integers(\n    1, n, endpoint=True))"),
         ("self.np_random.uniform(np.random)", "self.np_random.uniform(np.random)"),
     ],
 )
