@@ -280,6 +280,10 @@ class Assignments(Keys):
                 targets = {n.attr for n in attributes if isinstance(n.ctx, ast.Store)}
                 targets |= {n for node in nodes for n in self.changed_by(node, is_whole=True)}
                 rebound |= {stored.name} if value.attr in targets else set()
+            elif isinstance(value, ast.Subscript) and stored is not None:
+                items = (n for n in ast.walk(self.source.tree) if isinstance(n, ast.Subscript))
+                targets = {ast.unparse(n) for n in items if isinstance(n.ctx, ast.Store)}
+                rebound |= {stored.name} if ast.unparse(value) in targets else set()
             owner = self.stored(value.value) if isinstance(value, ast.Subscript) else None
             is_row_of = owner is not None and len(owner.layout.shape) > 1 and not owner.layout.grows
             array = stored if stored is not None and stored.layout.shape else None

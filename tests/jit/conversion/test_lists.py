@@ -428,6 +428,7 @@ class Case(gym.Env):
         self.ball, self.other = Ball(1.0), Ball(2.0)
         self.balls = [Ball(float(k)) for k in range(3)]
         self.g = np.arange(6).reshape(3, 2)
+        self.maps = {{"n": np.zeros(2), "s": np.ones(2)}}
         self.v = 0
         return self._observation(), {{}}
 
@@ -460,6 +461,8 @@ class Case(gym.Env):
             self.balls[0].x += 1.0
             self.v += 1
             self.g[0, 0] += 1
+            self.maps["n"][0] += 1.0
+            self.maps["s"] = self.maps["s"] * 2.0 % 7.0
         return self._observation(), 0.0, False, False, {{}}
 """
 # What a branch does that random actions never reach: it is right in converted code, or refused.
@@ -488,6 +491,10 @@ RARE_STATEMENTS = {
     "reverse_objects": "self.balls = self.balls[::-1]",
     "turn_objects": "self.balls = [self.balls[1], self.balls[2], self.balls[0]]",
     "replaced_array": "u = self.g[0]; self.g = self.g + 1; self.v = int(u.sum())",
+    "replaced_in_a_dict": (
+        "w = self.maps['n']; self.maps['n'] = np.ones(2); w[0] = 9.0; "
+        "self.v = int(self.maps['n'][0])"
+    ),
     "changed_constant": "t = [0] * 3; t[action] += 1; u = t; u[1] += 5; self.v = t[1] + t[0]",
 }
 
