@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import sys
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, TypeGuard
@@ -29,6 +30,7 @@ from gymcore.jit.conversion.source import (
     MUTATING,
     bound_method,
     changed_attributes,
+    changed_in_place,
     has_convertible_init,
     method_of,
 )
@@ -273,13 +275,16 @@ class Assignments(Keys):
             stored = self.stored(value)
             is_table = known is not None and isinstance(known.value, (list, np.ndarray))
             copy = ".copy()" if is_table and name in self.source.changed_items else ""
-            rebound = {n for n, is_whole in changed_attributes(self.source) if is_whole}
+            rebound = {n for n, is_whole in changed_attributes(self.source, False) if is_whole}
             if isinstance(value, ast.Attribute) and stored is not None:
                 nodes = [*ast.walk(self.source.tree)]
                 attributes = (n for n in nodes if isinstance(n, ast.Attribute))
                 targets = {n.attr for n in attributes if isinstance(n.ctx, ast.Store)}
                 targets |= {n for node in nodes for n in self.changed_by(node, is_whole=True)}
                 rebound |= {stored.name} if value.attr in targets else set()
+            elif isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+                if self.stored(value.value) and self._is_replaced(name, value.value):
+                    raise self.obstacle(value, "names an array that is replaced", "copy it")
             elif isinstance(value, ast.Subscript) and stored is not None:
                 items = (n for n in ast.walk(self.source.tree) if isinstance(n, ast.Subscript))
                 targets = {ast.unparse(n) for n in items if isinstance(n.ctx, ast.Store)}
@@ -289,7 +294,8 @@ class Assignments(Keys):
             array = stored if stored is not None and stored.layout.shape else None
             array = owner if is_row_of else array
             if array is not None and array.name in rebound:
-                if name in self.source.changed_items | self.source.augmented:
+                is_changed = name in self.source.changed_items | self.source.augmented
+                if is_changed or self._changes_before_replaced(value):
                     raise self.obstacle(value, "names an array that is replaced", "copy it")
                 kinds = self.types(value)
                 copy = ".copy()" if array is stored or not kinds or np.ndarray in kinds else ""
@@ -301,6 +307,23 @@ class Assignments(Keys):
             copy = copy if is_table or text.startswith("state.") else ""
             text = f"({text})" if copy and is_table and not text.isidentifier() else text
             self.emit(f"{self.text(target)} = {text}{copy}", node.col_offset)
+
+    def _changes_before_replaced(self, value: ast.expr) -> bool:
+        """Return whether an array with a name may change in place before it is replaced."""
+        name, first, changes = getattr(value, "attr", ""), sys.maxsize, list[int]()
+        augmented = [n.target for n in ast.walk(self.source.tree) if isinstance(n, ast.AugAssign)]
+        for node in ast.walk(self.source.tree):
+            if getattr(node, "lineno", 0) <= value.lineno or not isinstance(node, ast.expr):
+                continue
+            is_store = isinstance(getattr(node, "ctx", None), ast.Store)
+            item = node.value if isinstance(node, ast.Subscript) else node
+            is_same = is_store and getattr(item, "attr", "") == name
+            is_whole = is_same and item is node and node not in augmented
+            if is_whole or name in self.changed_by(node, is_whole=True):
+                first = min(first, node.lineno)
+            elif is_same or name in self.changed_by(node):
+                changes.append(node.lineno)
+        return any(line < first for line in changes)
 
     @functools.cached_property
     def _indents(self) -> dict[str, int]:
@@ -338,6 +361,10 @@ class Assignments(Keys):
         for node in stores:
             if node.lineno > value.lineno and ast.unparse(node) in texts:
                 changes.append((node.lineno, {u for u in uses if u.lineno == node.lineno}))
+        names = {n.attr for n in ast.walk(value) if isinstance(n, ast.Attribute)}
+        for node in (n for n in ast.walk(self.source.tree) if isinstance(n, ast.Call)):
+            if node.lineno > value.lineno and names & self.changed_by(node, is_whole=True):
+                changes.append((node.lineno, {u for u in uses if u.lineno == node.lineno}))
         loops = (n for n in ast.walk(self.source.tree) if isinstance(n, (ast.For, ast.While)))
         later = [n for n in loops if n.lineno > value.lineno]
         return any(
@@ -355,6 +382,12 @@ class Assignments(Keys):
         stored, text = self.stored(value), self.flat(value)
         items.append(f"{name}_{len(items)}")
         is_array = stored is not None and stored.layout.shape
+        nodes = [n for n in ast.walk(self.source.tree) if getattr(n, "lineno", 0) >= value.lineno]
+        changed = {*changed_in_place(self.source)}.union(*map(self.changed_by, nodes))
+        is_changed = any(text.startswith(f"{name}[") for text in self.source.changed_items)
+        if is_array and (is_changed or getattr(value, "attr", "") in changed):
+            change = f"write `{ast.unparse(value)}.copy()`"
+            raise self.obstacle(value, "is an array that a list would share", change)
         self.emit(f"{items[-1]} = {text}{'.copy()' if is_array else ''}")
 
     def _assign_list(self, node: ast.stmt, name: str, value: ast.expr) -> None:
@@ -459,6 +492,9 @@ class Assignments(Keys):
                 raise self.obstacle(item, "may be None", "assign each in a statement")
             is_constant = self.known(item) is not None and self.record(item) is None
             if not is_empty_list(item) and not is_constant:
+                target = self.stored(part)
+                if target is not None and target.layout.shape:
+                    check_value(self, target, item)
                 names[part] = self.hidden(f"new_{len(names)}")
                 is_array = np.ndarray in self.types(item) or self.growing(item) is not None
                 stored = self.stored(item)
@@ -594,6 +630,8 @@ class Assignments(Keys):
             self._effects(node.value)
             return
         self._check_shared(target)
+        if self.is_text(target):
+            raise self.obstacle(node, "changes a text", "assign another one")
         if (growing := self.growing(loaded(target))) is not None:
             operators = {ast.Add: "extend", ast.BitOr: "update"}
             name = operators.get(type(node.op), "")

@@ -11,7 +11,7 @@ from types import MethodType
 
 import numpy as np
 
-from gymcore.jit.conversion.expressions import Expressions, tuple_of, word_in
+from gymcore.jit.conversion.expressions import TEXT, Expressions, tuple_of, word_in
 from gymcore.jit.conversion.layouts import NUMBERS
 from gymcore.jit.conversion.lists import FUNCTIONS, Growing
 from gymcore.jit.conversion.loops import ADDS_ERRORS, comprehension
@@ -139,6 +139,8 @@ class Calls(Expressions):
         types = self.types(node.args[0]) if called is str else set()
         if types and all(issubclass(kind, (int, np.integer)) for kind in types):
             return self.unit.call("text_of", _TEXT_OF, number=self.flat(node.args[0]))
+        if called is len and self.is_text(node.args[0]):
+            raise self.obstacle(node, *TEXT)
         growing = self.growing(node.args[0]) if called is len else None
         if growing is not None:
             return f"{growing.length}[0]"
@@ -259,6 +261,8 @@ class Calls(Expressions):
             return self.list_call(growing, name, node.args)
         if name == "get" and (text := self._get(node)) is not None:
             return text
+        if self.is_text(owner):
+            raise self.obstacle(node, *TEXT)
         if self.is_generator(owner) or self.bound(owner):
             return None
         if name in ("item", "tolist") and not node.args:
@@ -557,6 +561,21 @@ class Calls(Expressions):
             bindings |= more
             texts |= passed
         self.check_order(node, names, given)
+        for name, part in given.items():
+            attribute = getattr(part, "attr", "")
+            assigns = (n for n in ast.walk(source.tree) if isinstance(n, ast.Assign))
+            targets = [t for n in assigns for target in n.targets for t in ast.walk(target)]
+            stores = [
+                n.lineno
+                for n in targets
+                if isinstance(n, ast.Attribute) and n.attr == attribute
+                if isinstance(n.ctx, ast.Store)
+            ]
+            stored, uses = self.stored(part), [n.lineno for n in source.loads(name)]
+            is_shared = stored is not None and bool(stored.layout.shape or stored.layout.grows)
+            if is_shared and stores and max(uses, default=0) > min(stores):
+                reason = "is replaced in the function that it is passed to"
+                raise self.obstacle(part, reason, "pass a copy")
         kinds = {name: self.kinds(part) for name, part in given.items()}
         helper = self._helper(source, node, bindings, texts, role, kinds)
         if source.is_generator and node not in self.source.consumed:

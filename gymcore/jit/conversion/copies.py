@@ -25,6 +25,8 @@ def copied(function: Expressions, value: ast.expr, dtype: np.dtype) -> str:
         if rounds:
             return ", ".join(f"np.float32({function.text(item)})" for item in inner.elts)
         return function.joined(inner.elts)
+    if function.pool_of(inner) is not None or function.pool_of_items(inner) is not None:
+        raise function.obstacle(inner, "is an object that is used as a value", "use its attributes")
     called = function.known(inner.func) if isinstance(inner, ast.Call) else None
     if called is not None and called.value in (np.zeros, np.zeros_like):
         return "0"

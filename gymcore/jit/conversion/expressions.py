@@ -21,7 +21,7 @@ from gymcore.jit.conversion.syntax import called_name, name_at, place_of
 from gymcore.jit.conversion.tables import Table
 from gymcore.jit.conversion.unit import local_name
 
-__all__ = ["Expressions", "tuple_of", "word_in"]
+__all__ = ["TEXT", "Expressions", "tuple_of", "word_in"]
 
 _Result = TypeVar("_Result")
 
@@ -41,6 +41,7 @@ _IS_ROW = """\
     return True"""
 _SIMPLE = re.compile(r"[\w.]+(\([^()]*\)|\[[^\[\]]*\])?")
 _NONE = type(None)
+TEXT = "uses more of a text than whether it equals another", "compare texts with `==`"
 _REFUSED = {
     ast.Dict: ("is a dict", "use an array, or a variable for each key"),
     ast.Set: ("is a set", "use an array of bools"),
@@ -165,6 +166,10 @@ class Expressions(Scope):
         """Return the text of the row of a tuple in a pool; `Objects` converts it."""
         raise NotImplementedError
 
+    def changed_by(self, node: ast.AST, is_whole: bool = False) -> set[str]:
+        """Return the attributes that code may change; see `Objects`."""
+        raise NotImplementedError
+
     def tuple_at(self, pool: Pool, row: str) -> str:
         """Return the text of a tuple with the items of a row of a pool."""
         stored = Stored.in_pool(pool, "row")
@@ -202,9 +207,8 @@ class Expressions(Scope):
         if not isinstance(node, ast.Name) or self.known(node) is not None:
             return ""
         kinds = set().union(*map(self.types, self.source.loads(node.id)))
-        assigned = (n for n in ast.walk(self.source.tree) if isinstance(n, ast.Assign))
-        values = (n.value for n in assigned if ast.unparse(n.targets[0]) == node.id)
-        was_none = _NONE in kinds or (not kinds and any(map(self.flag_of, values)))
+        values = () if kinds else self.assigned_values(node.id)
+        was_none = _NONE in kinds or any(map(self.flag_of, values))
         return f"({self.text(node)} is not None)" if was_none else ""
 
     def _value_or_none(self, node: ast.AST, stored: Stored) -> str:
@@ -535,7 +539,7 @@ class Expressions(Scope):
 
     def _binop(self, node: ast.BinOp) -> str | None:
         parts = node.left, node.right
-        if any(isinstance(getattr(part, "value", None), str) for part in parts):
+        if any(map(self.is_text, parts)) and not isinstance(node.op, ast.Mult):
             raise self.obstacle(node, *_REFUSED[ast.JoinedStr])
         if self.types(node) & {list, str} or any(map(self._is_part_of_list, parts)):
             return self._list_operation(node)
@@ -673,6 +677,7 @@ class Expressions(Scope):
         optional = [p for p in (node.left, right) if self.flag_of(p)]
         if optional and isinstance(operation, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
             return self._optional_comparison(node, optional)
+        self._check_comparison(node, right)
         if isinstance(operation, (ast.Eq, ast.NotEq)) and self._is_sequence(node.left, right):
             left, others = self.elements(node.left), self.elements(right)
             negation = "not " * isinstance(operation, ast.NotEq)
@@ -688,6 +693,22 @@ class Expressions(Scope):
         if any(map(self.is_narrow, operands)):
             return self.replaced(node, {part: self.narrow_operand(part) for part in operands})
         return None
+
+    def _check_comparison(self, node: ast.Compare, right: ast.expr) -> None:
+        """Refuse a comparison of lists of objects, and of the order of texts."""
+        is_equality = isinstance(node.ops[0], (ast.Eq, ast.NotEq))
+        pools = [self.pool_of_items(part) for part in (node.left, right)]
+        if is_equality and any(pool is not None for pool in pools):
+            raise self.obstacle(node, "compares lists of objects", "compare their items")
+        is_order = isinstance(node.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+        if is_order and any(map(self.is_text, (node.left, right))):
+            raise self.obstacle(node, *TEXT)
+
+    def is_text(self, node: ast.expr) -> bool:
+        """Return whether an expression is a text, which is a number in compiled code."""
+        stored, known = self.stored(node), self.known(node)
+        kinds = {stored.layout.kind} if stored is not None else self.types(node)
+        return str in kinds or (known is not None and isinstance(known.value, str))
 
     def rows_equal(self, row: str) -> str:
         """Return the text of the comparison of a row with `value`."""
@@ -757,6 +778,8 @@ class Expressions(Scope):
         return self.has_rows(items) or is_row
 
     def _membership(self, node: ast.Compare, right: ast.expr) -> str | None:
+        if self.is_text(right) and self.known(right) is None:
+            raise self.obstacle(node, *TEXT)
         known, stored, growing = self.known(right), self.stored(right), self.growing(right)
         if known is not None and isinstance(known.value, (list, tuple, set, frozenset, dict, str)):
             tests = []

@@ -290,6 +290,7 @@ def comprehension(
         name: The function of its items: "any", "all", "sum", "list" or "tuple".
         pool: Where the tuples that are items are stored, which become rows.
     """
+    _check_lists(function, node)
     if (text := _over_objects(function, node, name)) is not None:
         return text
     width = _width(function, node.elt) if name == "list" and pool is None else 0
@@ -334,6 +335,18 @@ def comprehension(
     names = sorted(n for n in free_names(function, node, targets) if word_in(n, body))
     title = f"{name}_of_{'_'.join(sorted(targets))}".replace("list_of", "values_of")
     return function.unit.call(title, body, **dict(zip(names, names, strict=True)))
+
+
+def _check_lists(function: Expressions, node: ast.ListComp | ast.GeneratorExp) -> None:
+    """Refuse a comprehension over a list that its other parts may change."""
+    parts = [node.elt, *(test for part in node.generators for test in part.ifs)]
+    parts += [part.iter for part in node.generators[1:]]
+    changed = set().union(*(function.changed_by(n) for part in parts for n in ast.walk(part)))
+    for items in (part.iter for part in node.generators):
+        growing = function.growing(items)
+        name = growing.items.rpartition(".")[2] if growing is not None else ""
+        if name in changed or getattr(items, "attr", "") in changed:
+            raise function.obstacle(items, "changes while the loop runs", "write it as loops")
 
 
 def free_names(function: Expressions, node: ast.AST, targets: set[str]) -> set[str]:

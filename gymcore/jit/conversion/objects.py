@@ -18,6 +18,7 @@ from gymcore.jit.conversion.obstacles import ObstacleFound
 from gymcore.jit.conversion.pools import Pool
 from gymcore.jit.conversion.scope import Alias, Local, Stored
 from gymcore.jit.conversion.source import (
+    MUTATING,
     Source,
     bound_method,
     changed_attributes,
@@ -28,7 +29,7 @@ from gymcore.jit.conversion.source import (
     reached,
 )
 from gymcore.jit.conversion.stores import check_given, check_number
-from gymcore.jit.conversion.syntax import called_name, keywords_of, name_at
+from gymcore.jit.conversion.syntax import called_name, keywords_of, name_at, names_in
 
 __all__ = ["Objects"]
 
@@ -350,9 +351,7 @@ class Objects(Calls):
             is_copy = not types and kind not in self.unit.pools
             return self.unit.layout_of_kind(kind) if is_copy else None
         if isinstance(node, ast.Name):
-            assignments = (n for n in ast.walk(self.source.tree) if isinstance(n, ast.Assign))
-            values = [n.value for n in assignments if ast.unparse(n.targets[0]) == node.id]
-            layouts = [self._layout_of_copy(value) for value in values]
+            layouts = [*map(self._layout_of_copy, self.assigned_values(node.id))]
             return layouts[0] if layouts and all(v == layouts[0] for v in layouts) else None
         return None
 
@@ -360,12 +359,27 @@ class Objects(Calls):
 
     def check_sharing(self, value: ast.expr, shared: object) -> None:
         """Refuse to store a list that another attribute has, too; put shared objects in a pool."""
-        if shared is None or (isinstance(value, ast.Name) and not self.bound(value)):
+        if shared is None:
             return
+        if isinstance(value, ast.Name) and not self.bound(value):
+            later = {*map(called_name, self._after(value))}
+            if later.isdisjoint(f"{value.id}.{method}" for method in MUTATING):
+                return
         if isinstance(shared, Stored):
             self._share(value, shared)
         reason = "makes two attributes share a list"
         raise self.obstacle(value, reason, "assign a copy, written item by item")
+
+    def _after(self, use: ast.Name) -> list[ast.AST]:
+        """Return the code that may run after a use of a name, and before its next assignment."""
+        nodes = [*ast.walk(self.source.tree)]
+        loops = ({*ast.walk(n)} for n in nodes if isinstance(n, (ast.For, ast.While)))
+        around = set[ast.AST]()
+        for loop in loops:
+            stores = (n for n in names_in(*loop) if isinstance(n.ctx, ast.Store))
+            if use in loop and not any(n.id == use.id for n in stores):
+                around |= loop
+        return [n for n in nodes if getattr(n, "lineno", 0) > use.lineno or n in around]
 
     def changed_by(self, node: ast.AST, is_whole: bool = False) -> set[str]:
         """Return the attributes that a call of an own function, or a property, may change.
@@ -384,7 +398,7 @@ class Objects(Calls):
             attributes = (part for part in nodes if isinstance(part, ast.Attribute))
             return {n.attr for n in attributes if not is_whole or isinstance(n.ctx, ast.Store)}
         sources = reached(kind, name) if name else ()
-        pairs = (pair for source in sources for pair in changed_attributes(source))
+        pairs = (pair for source in sources for pair in changed_attributes(source, False))
         return {part for part, assigns in pairs if assigns or not is_whole}
 
     def _own_function(self, node: ast.AST) -> tuple[type, str]:

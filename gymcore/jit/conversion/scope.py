@@ -8,7 +8,7 @@ import enum
 import inspect
 import math
 from collections import deque
-from collections.abc import ItemsView, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, Self
 
@@ -187,6 +187,7 @@ class Scope:
         self._names: dict[str, object] = {**source.function.__globals__, **outer}
         self._locals = source.names | source.outer_names
         self._inferred = set[ast.AST]()  # whose pool is being inferred
+        self._open_names = set[str]()  # whose values are being read
         self.given: dict[str, set[Kind]] = {}
         self.synthetic: dict[ast.AST, tuple[str, type]] = {}
         is_env = source.self_name not in self.bindings
@@ -278,6 +279,18 @@ class Scope:
                 return False
         is_pure = isinstance(node, _PURE_NODES)
         return is_pure and all(self._is_known(part) for part in ast.iter_child_nodes(node))
+
+    def assigned_values(self, name: str) -> Iterator[ast.expr]:
+        """Yield what assignments give a name; nothing while a caller iterates over them."""
+        if name in self._open_names:
+            return
+        self._open_names.add(name)
+        try:
+            for node in ast.walk(self.source.tree):
+                if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+                    yield node.value
+        finally:
+            self._open_names.discard(name)
 
     def is_generator(self, node: ast.AST) -> bool:
         """Return whether an expression is a generator."""
@@ -490,6 +503,7 @@ class Scope:
         types = set().union(*map(self.types, self.source.loads(node.id))) - {type(None)}
         if types:
             return self.unit.pools.get(types.pop()) if len(types) == 1 else None
+        pools = list[Pool]()
         for part in ast.walk(self.source.tree):
             targets = [*getattr(part, "targets", ()), getattr(part, "target", None)]
             pool: Pool | None = None
@@ -499,8 +513,11 @@ class Scope:
                 value = getattr(part, "value", None)
                 pool = self.pool_of(value) if value is not None else None
             if pool is not None and pool.kind is not tuple:  # names have the tuples themselves
-                return pool
-        return None
+                pools.append(pool)
+        if any(pool is not pools[0] for pool in pools):
+            reason = "is the name of objects of several classes"
+            raise self.obstacle(node, reason, "write a name for each class")
+        return pools[0] if pools else None
 
     def _pool_of_target(self, name: str, target: ast.expr, items: ast.expr) -> Pool | None:
         """Return the pool of a name in the target of a loop, or None."""

@@ -120,6 +120,9 @@ class Source:
 
         It may be a named tuple, too. Raises `OSError` for other classes.
         """
+        owner = next(base for base in kind.__mro__ if "__new__" in vars(base))
+        if hasattr(kind, "_fields") and "_fields" not in vars(owner):
+            raise OSError(f"{kind.__qualname__} has a `__new__` of its own")
         given = inspect.signature(kind).parameters.values()
         names: dict[str, object] = {}  # of functions that make defaults, and of defaults
         arguments, statements = ["self"], list[str]()
@@ -508,8 +511,19 @@ def read_attributes(source: Source) -> set[str]:
     return {node.attr for node in reads if node not in roots}
 
 
-def changed_attributes(source: Source) -> Iterator[tuple[str, bool]]:
-    """Yield the attributes of `self` that a function assigns (True) or changes in place (False)."""
+def changed_attributes(
+    source: Source, is_augmenting_whole: bool = True
+) -> Iterator[tuple[str, bool]]:
+    """Yield the attributes of `self` that a function assigns (True) or changes in place (False).
+
+    Args:
+        source: The function.
+        is_augmenting_whole: Whether `self.x += y` assigns the attribute, as it does for numbers, or
+            changes it, as it does for arrays and lists.
+    """
+    in_place: set[ast.AST] = set()
+    if not is_augmenting_whole:
+        in_place = {n.target for n in ast.walk(source.tree) if isinstance(n, ast.AugAssign)}
     attributes: dict[ast.AST, str] = {node: node.attr for node in attributes_in(source)}
     for node in ast.walk(source.tree):
         base: ast.AST = node
@@ -520,7 +534,7 @@ def changed_attributes(source: Source) -> Iterator[tuple[str, bool]]:
                 base = node.args[0]
         elif not isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
             continue
-        is_whole = base is node
+        is_whole = base is node and node not in in_place
         while isinstance(base, (ast.Subscript, ast.Attribute)) and base not in attributes:
             base, is_whole = base.value, False
         if base in attributes:

@@ -262,6 +262,10 @@ class Statements(Assignments):
             is_whole |= is_store and ast.unparse(part) == owner
             is_whole |= name in self.changed_by(part, is_whole=True)
             in_place |= name in self.changed_by(part) - self.changed_by(part, is_whole=True)
+            in_place |= isinstance(part, ast.AugAssign) and ast.unparse(part.target) == owner
+            value = part.value if isinstance(part, ast.Assign) else None
+            if value is not None and ast.unparse(value) == owner:
+                raise self.obstacle(value, "gets a name in a loop over it", "name it before")
             if isinstance(part, ast.Delete):
                 in_place |= any(ast.unparse(t).startswith(f"{owner}[") for t in part.targets)
             if isinstance(part, ast.Call):

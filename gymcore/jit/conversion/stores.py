@@ -13,6 +13,9 @@ from gymcore.jit.conversion.scope import Stored
 __all__ = ["check_given", "check_number", "check_value"]
 
 _FLOATS = (float, np.floating)
+# Methods that may return views of arrays, and functions that may return their argument.
+_VIEWS = ("ravel", "reshape", "squeeze", "swapaxes", "transpose", "view")
+_SAME = (np.asarray, np.asanyarray, np.atleast_1d, np.ravel, np.reshape, np.squeeze, np.transpose)
 
 
 def check_value(function: Expressions, stored: Stored, value: ast.expr) -> None:
@@ -73,8 +76,23 @@ def _looks_like_float(node: ast.AST) -> bool:
     return any(map(_looks_like_float, children))
 
 
+def _viewed(function: Expressions, node: ast.expr) -> ast.expr:
+    """Return the array of which an expression may be a view; other expressions as they are."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        return _viewed(function, node.value)
+    if isinstance(node, ast.Attribute) and node.attr == "T":
+        return _viewed(function, node.value)
+    method = node.func if isinstance(node, ast.Call) else None
+    if isinstance(method, ast.Attribute) and method.attr in _VIEWS:
+        return _viewed(function, method.value)
+    known = function.known(method) if method is not None else None
+    is_same = known is not None and known.value in _SAME
+    return _viewed(function, node.args[0]) if is_same and isinstance(node, ast.Call) else node
+
+
 def _check_sharing(function: Expressions, stored: Stored, value: ast.expr) -> None:
     """Refuse an array that two attributes would have, if one of them is changed in place."""
+    value = _viewed(function, value)
     other = function.stored(value)
     names = {stored.name.rpartition("_")[2], getattr(value, "attr", "")}
     is_shared = other is not None and bool(other.layout.shape) and other != stored
