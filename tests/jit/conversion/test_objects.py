@@ -464,6 +464,7 @@ class Case(gym.Env):
         self.points = [Point(1, 0.5), Point(2, 1.5)]
         self.stock = {{"a": 3, "b": 5}}
         self.names = ("a", "b")
+        self.word = "a"
         self.v = np.zeros(2)
         self.r, self.z = 0.0, 0
         return self._observation(), {{}}
@@ -496,6 +497,10 @@ class Case(gym.Env):
 
     def _two(self, a, b):
         self.r = a
+
+    def _replaced(self, place):
+        self.v = np.ones(2)
+        self.r = place[0]
 
     def _loads(self):
         for job in self.jobs:
@@ -534,7 +539,8 @@ class Case(gym.Env):
                 self.points.clear()
             self.stock[name] += 1
             self.v[0] += 1.0
-            self.z += 1
+            self.z += len(self.jobs) if self.word == "b" else 1
+            self.word = name
         return self._observation(), 0.0, False, False, {{}}
 """
 # What a branch does that random actions never reach: it is right in converted code, or refused.
@@ -613,6 +619,24 @@ RARE_STATEMENTS = {
     "two_lists_at_once": "for t, j in zip(self.tasks, self.jobs): t.size, j.load = j.load, t.size",
     "unpacked": "x, y = self.points[0]; self.r = x + y",
     "replaced": "self.points[0] = self.points[0]._replace(x=5)",
+    "list_of_arrays": "a = []; a.append(self.v); a.append(np.zeros(3)); a[0][0] = 9.0",
+    "two_classes": "x = self.tasks[0]; x.size += 1.0; x = self.jobs[0]; x.load += 1.0",
+    "array_of_a_tuple": "self.v = np.array(self.points[0])",
+    "stored_list": "xs = [Job(9.0)]; self.jobs = xs; xs.append(Job(1.0))",
+    "stored_list_at_last": "xs = [Job(9.0)]; xs.append(Job(1.0)); self.jobs = xs",
+    "view": "self.tasks[0].place = self.v[:]; self.v[0] += 1.0",
+    "shared_in_a_tuple": "self.tasks[0].place, self.r = self.v, 2.0; self.v[0] += 1.0",
+    "same_array": "self.tasks[0].place = np.asarray(self.v); self.v[0] += 1.0",
+    "sum_that_drops": "self.r = sum(self._drop() for j in self.jobs)",
+    "comprehension_that_drops": "self.r = sum([j.load + self._drop() for j in self.jobs])",
+    "extended_in_a_loop": "for j in self.jobs:\n    if len(self.jobs) < 5: self.jobs += [Job(6.0)]",
+    "named_in_a_loop": "for j in self.jobs:\n    xs = self.jobs\n    if u > 2: xs.append(j)",
+    "argument_replaced": "self._replaced(self.v)",
+    "compared_lists": "self.r = float(self.points == [Point(1, 0.5), Point(2, 1.5)])",
+    "order_of_texts": "self.word = 'abcd'; self.r = float(self.word < 'b')",
+    "longer_text": "self.word += 'x'; self.r = float(self.word == 'ax')",
+    "length_of_a_text": "self.r = float(len(self.word))",
+    "named_itself": "j = self.jobs[0]; j = j; j.load += 3.0",
 }
 # Those that are refused; all others are right.
 REFUSED = frozenset(
@@ -620,10 +644,15 @@ REFUSED = frozenset(
         *("and_pop", "keyword_order", "walrus", "lazy", "generator", "key_that_draws"),
         *("float_for_an_integer", "half", "tuple_for_an_object", "too_many"),
         *("setter", "class_attribute", "field_of_a_tuple", "swap_arrays", "shared_array"),
+        *("list_of_arrays", "two_classes", "array_of_a_tuple", "stored_list", "view"),
+        *("shared_in_a_tuple", "same_array", "sum_that_drops", "comprehension_that_drops"),
+        *("named_in_a_loop", "extended_in_a_loop", "argument_replaced", "compared_lists"),
+        *("order_of_texts", "longer_text", "length_of_a_text"),
     )
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RARE_STATEMENTS)
 def test_code_that_never_ran_is_right_or_refused(name, tmp_path, monkeypatch, interpreted):
     statements = RARE_STATEMENTS[name]
