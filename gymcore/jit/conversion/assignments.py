@@ -256,6 +256,16 @@ class Assignments(Keys):
             return
         if (record := self.embedded(value)) is not None:
             self._share(value, record)
+        for item in value.elts if isinstance(value, ast.List) else ():
+            self._check_listed(name, item)
+        either = (value.body, value.orelse) if isinstance(value, ast.IfExp) else ()
+        changes = any(
+            called_name(node) == f"{name}.{method}"
+            for node in ast.walk(self.source.tree)
+            for method in MUTATING
+        )
+        if changes and any(self.growing(part) is not None for part in either):
+            raise self.obstacle(value, "is one of two lists, which changes", "write `if`")
         if self.growing(value) is not None:
             reason = "is replaced while it has a name, or is one of several values of the name"
             change = f"write `{ast.unparse(value)}` where the name is used, or copy it"
@@ -382,13 +392,20 @@ class Assignments(Keys):
         stored, text = self.stored(value), self.flat(value)
         items.append(f"{name}_{len(items)}")
         is_array = stored is not None and stored.layout.shape
+        self._check_listed(name, value)
+        self.emit(f"{items[-1]} = {text}{'.copy()' if is_array else ''}")
+
+    def _check_listed(self, name: str, value: ast.expr) -> None:
+        """Refuse an array of the state in a local list, if one of them changes."""
+        stored = self.stored(value)
+        if stored is None or not stored.layout.shape or stored.layout.grows:
+            return
         nodes = [n for n in ast.walk(self.source.tree) if getattr(n, "lineno", 0) >= value.lineno]
         changed = {*changed_in_place(self.source)}.union(*map(self.changed_by, nodes))
         is_changed = any(text.startswith(f"{name}[") for text in self.source.changed_items)
-        if is_array and (is_changed or getattr(value, "attr", "") in changed):
+        if is_changed or getattr(value, "attr", "") in changed:
             change = f"write `{ast.unparse(value)}.copy()`"
             raise self.obstacle(value, "is an array that a list would share", change)
-        self.emit(f"{items[-1]} = {text}{'.copy()' if is_array else ''}")
 
     def _assign_list(self, node: ast.stmt, name: str, value: ast.expr) -> None:
         """Emit `name = []` of a list to which items are appended, or another value of it."""

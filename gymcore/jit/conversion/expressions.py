@@ -600,6 +600,9 @@ class Expressions(Scope):
     def condition(self, node: ast.expr) -> str:
         """Return the text of a condition; a list is true if it has items, and None is false."""
         flag, stored, growing = self.flag_of(node), self.stored(node), self.growing(node)
+        kind = self._enum_kind(node)
+        if kind is not None and not issubclass(kind, int) and not flag:
+            raise self.obstacle(node, "is a member of an enumeration, always true", "compare it")
         if flag:
             layout, is_true = stored and stored.layout, is_always_true(self.types(node) - {_NONE})
             is_true |= layout is not None and bool(layout.shape or layout.items)

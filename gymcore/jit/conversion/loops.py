@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -82,6 +83,8 @@ def rounds(
 
 def _item_at(function: Expressions, owner: ast.expr, key: object) -> Binding:
     """Return what a name for the item of a dict in the state stands for."""
+    if not isinstance(key, (int, float, str)) or isinstance(key, enum.Enum):
+        raise function.obstacle(owner, f"has the key {key}", "use texts or numbers as keys")
     item = parsed(f"{ast.unparse(owner)}[{key!r}]")
     return function.growing(item) or function.embedded(item) or Alias(function.text(item))
 

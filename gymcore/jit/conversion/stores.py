@@ -9,6 +9,7 @@ import numpy as np
 from gymcore.jit.conversion.expressions import Expressions
 from gymcore.jit.conversion.layouts import Layout
 from gymcore.jit.conversion.scope import Stored
+from gymcore.jit.conversion.syntax import called_name
 
 __all__ = ["check_given", "check_number", "check_value"]
 
@@ -32,6 +33,12 @@ def check_value(function: Expressions, stored: Stored, value: ast.expr) -> None:
         reason = f"is {'' if is_none else 'not '}None, unlike this attribute in the random episodes"
         if is_none or was_none:
             raise function.obstacle(value, reason, "give `policy` one that reaches it")
+    if (
+        layout.kind is str
+        and not function.is_text(value)
+        and (function.types(value) or isinstance(value, ast.Constant))
+    ):
+        raise function.obstacle(value, "is not a text", "give the attribute one type")
     if not layout.shape:
         check_number(function, layout, value)
     elif not layout.grows and layout.dtype is not None:
@@ -60,20 +67,25 @@ def check_number(function: Expressions, layout: Layout, value: ast.expr) -> None
         return
     types = function.types(value)
     is_float = any(issubclass(kind, _FLOATS) for kind in types)
-    if is_float or (not types and _looks_like_float(value)):
+    if is_float or (not types and _looks_like_float(function, value)):
         reason = "is a float, but this attribute was an integer in the random episodes"
         raise function.obstacle(value, reason, "assign a float to it in `reset`")
 
 
-def _looks_like_float(node: ast.AST) -> bool:
-    """Return whether an expression that never ran has a float by its form."""
+def _looks_like_float(function: Expressions, node: ast.AST) -> bool:
+    """Return whether an expression that never ran has a float by its form, or in the state."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, float)
+    stored = function.stored(node)
+    if stored is not None and stored.layout.dtype is not None and not stored.layout.shape:
+        return stored.layout.dtype.kind == "f"
+    if called_name(node) in ("abs", "max", "min") and isinstance(node, ast.Call):
+        return any(_looks_like_float(function, part) for part in node.args)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return True
     opaque = (ast.Call, ast.Compare, ast.Subscript)
     children = () if isinstance(node, opaque) else ast.iter_child_nodes(node)
-    return any(map(_looks_like_float, children))
+    return any(_looks_like_float(function, child) for child in children)
 
 
 def _viewed(function: Expressions, node: ast.expr) -> ast.expr:

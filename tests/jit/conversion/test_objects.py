@@ -636,6 +636,10 @@ RARE_STATEMENTS = {
     "order_of_texts": "self.word = 'abcd'; self.r = float(self.word < 'b')",
     "longer_text": "self.word += 'x'; self.r = float(self.word == 'ax')",
     "length_of_a_text": "self.r = float(len(self.word))",
+    "arrays_in_a_list": "a = [self.v, np.ones(2)]; self.v[0] = 9.0; self.r = a[0][0]",
+    "number_for_a_text": "self.word = 97; self.r = float(self.word == 'a')",
+    "one_of_two_lists": "xs = self.tasks if u > 0.5 else self.done; xs.pop()",
+    "larger_number": "self.jobs[0].rank = max(self.jobs[0].rank, self.jobs[0].load)",
     "named_itself": "j = self.jobs[0]; j = j; j.load += 3.0",
 }
 # Those that are refused; all others are right.
@@ -647,7 +651,8 @@ REFUSED = frozenset(
         *("list_of_arrays", "two_classes", "array_of_a_tuple", "stored_list", "view"),
         *("shared_in_a_tuple", "same_array", "sum_that_drops", "comprehension_that_drops"),
         *("named_in_a_loop", "extended_in_a_loop", "argument_replaced", "compared_lists"),
-        *("order_of_texts", "longer_text", "length_of_a_text"),
+        *("order_of_texts", "longer_text", "length_of_a_text", "number_for_a_text"),
+        *("arrays_in_a_list", "one_of_two_lists", "larger_number"),
     )
 )
 
