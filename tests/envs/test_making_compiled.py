@@ -46,7 +46,7 @@ class Gust(Walk):
 
     def step(self, action: Any) -> Any:
         """Go further to one side."""
-        self.x += float(np.random.bytes(1)[0])
+        self.x += np.random.bytes(1)[0] / 1000.0
         return super().step(action)
 
 
