@@ -242,7 +242,7 @@ def random_states(cls: type[jit.Env], num_envs: int, seed: int) -> Any:
     """Return states of lanes with numbers of any size that `assignment` could have written."""
     rng = np.random.default_rng(seed)
     program = cls.program()
-    states = np.zeros(num_envs, [tuple(field) for field in program.state])
+    states = np.zeros(num_envs, [field[:3] for field in program.state])
     for name, dtype, shape in program.state:
         size = (num_envs, *shape)
         if dtype.kind == "f":
