@@ -243,7 +243,7 @@ def random_states(cls: type[jit.Env], num_envs: int, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     program = cls.program()
     states = np.zeros(num_envs, [field[:3] for field in program.state])
-    for name, dtype, shape in program.state:
+    for name, dtype, shape, _ in program.state:
         size = (num_envs, *shape)
         if dtype.kind == "f":
             smallest = -300 if dtype.itemsize == 8 else -40
