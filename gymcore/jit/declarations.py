@@ -126,7 +126,10 @@ def fields_of(owner: type, name: str) -> tuple[Field, ...]:
 
 def _fits(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> bool:
     """Return whether a value is a number, or an array of a shape, that a type can represent."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        return False
     if array.dtype.kind not in "biuf" or array.shape not in ((), shape):
         return False
     converted = array.astype(dtype)

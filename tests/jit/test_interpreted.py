@@ -516,6 +516,10 @@ CLASS_MISTAKES: list[tuple[dict[str, Any], str]] = [
         {"State": type("State", (), {"__annotations__": {"x": jit.array(int, 2)}, "x": [1, 2, 3]})},
         r"Wrong.State.x: expected a default value of type int64 and shape \(2,\), got \[1, 2, 3\]",
     ),
+    (
+        {"State": type("State", (), {"__annotations__": {"x": jit.array(int, 2)}, "x": [[1], []]})},
+        r"Wrong.State.x: expected a default value of type int64 and shape \(2,\)",
+    ),
     ({"Parameters": Numbers}, r"Wrong.Parameters.x: expected a number with a default"),
     ({"Options": Numbers}, r"Wrong.Options.x: expected a number with a default"),
     ({"Options": Mask}, r"Wrong.Options.reset_mask: expected another name"),

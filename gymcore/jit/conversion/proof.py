@@ -63,7 +63,9 @@ def prove(
             for field, expected in _leaves(converted.observation_space, wanted):
                 actual = leaves.get(field)
                 if not _is_near(expected, actual, tolerance):
-                    raise ConversionError(f"{place}, {_difference(field, expected, actual)}")
+                    raise ConversionError(
+                        f"{place}, {_difference(field, expected, actual, tolerance)}"
+                    )
         # An environment in an attribute may have the generator that is drawn from.
         if all(_stream(env) != _stream(converted) for env in (original, *vars(original).values())):
             raise ConversionError(f"{place}: the number of random draws")
@@ -95,11 +97,12 @@ def _leaves(space: Space, result: Result) -> Iterator[tuple[str, object]]:
             yield f"info[{key!r}]", value.value if isinstance(value, enum.Enum) else value
 
 
-def _difference(field: str, expected: object, actual: object) -> str:
+def _difference(field: str, expected: object, actual: object, tolerance: float) -> str:
     """Return the text for a difference; that of large arrays is that of an element."""
     a, b = np.asarray(expected), np.asarray(actual)
     if a.size > _LARGE and a.shape == b.shape:
-        place = tuple(map(int, np.argwhere(a != b)[0]))
+        places = np.ndindex(a.shape)
+        place = next(place for place in places if not _is_near(a[place], b[place], tolerance))
         field, expected, actual = f"{field}[{', '.join(map(str, place))}]", a[place], b[place]
     return f"{field}: expected {expected!r}, got {actual!r}"
 

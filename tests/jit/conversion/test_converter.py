@@ -21,6 +21,7 @@ import pytest
 import gymcore as gym
 from gymcore import error, jit, spaces
 from gymcore.jit.conversion import converted_text, saved
+from gymcore.jit.conversion.proof import _difference
 from tests.docs.test_environment_pages import rows
 from tests.jit.conversion.subjects import CLASSES, Docking, GridWorld, Harbor, Snake, Squad, Wind
 
@@ -449,6 +450,14 @@ def test_a_difference_names_seed_step_field_and_values(interpreted):
         jit.convert(Generous, seeds=2, steps=10)
     assert caught.value.obstacles == ()
     assert jit.convert(Generous, seeds=2, steps=10, tolerance=2.0)
+
+
+def test_a_difference_of_large_arrays_is_that_of_an_element_beyond_the_tolerance():
+    expected = np.full(30, np.nan)
+    actual = expected.copy()
+    expected[0], actual[0], actual[7] = 1.0, 1.0 + 1e-9, 2.0
+    text = _difference("observation", expected, actual, tolerance=1e-6)
+    assert text.startswith("observation[7]: expected ")
 
 
 class Lasting(gym.Env):
